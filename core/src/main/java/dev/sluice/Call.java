@@ -1,0 +1,67 @@
+package dev.sluice;
+
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One request reduced to what rules can see.
+ *
+ * @param rules the rules that must all agree
+ * @param cost how much it takes; 0 asks whether there is room for one, and takes nothing
+ * @param id makes the call safe to send again: within a minute the first decision comes back
+ */
+public record Call(
+    List<String> rules, Identity identity, long cost, @Nullable String id, Intent intent) {
+  private static final int LONGEST_ID = 128;
+
+  public Call {
+    rules = List.copyOf(rules);
+    if (rules.isEmpty()) {
+      throw new IllegalArgumentException("rules: none (expected: at least one)");
+    }
+    if (cost < 0 || cost > Limit.LARGEST) {
+      throw new IllegalArgumentException("cost: " + cost + " (expected: 0 to 2^52)");
+    }
+    if (id != null) {
+      checkId(id);
+    }
+  }
+
+  public static Call of(String rule, Identity identity) {
+    return new Call(List.of(rule), identity, 1, null, Intent.TAKE);
+  }
+
+  public static Call of(List<String> rules, Identity identity) {
+    return new Call(rules, identity, 1, null, Intent.TAKE);
+  }
+
+  public Call costing(long cost) {
+    return new Call(rules, identity, cost, id, intent);
+  }
+
+  public Call withId(String id) {
+    return new Call(rules, identity, cost, id, intent);
+  }
+
+  /** The same call, only looking. */
+  public Call peeking() {
+    return new Call(rules, identity, cost, id, Intent.PEEK);
+  }
+
+  /** The same call, counted even where it does not fit. */
+  public Call recording() {
+    return new Call(rules, identity, cost, id, Intent.RECORD);
+  }
+
+  private static void checkId(String id) {
+    boolean good = !id.isEmpty() && id.length() <= LONGEST_ID;
+    for (int i = 0; good && i < id.length(); i++) {
+      good = id.charAt(i) > ' ' && id.charAt(i) < 0x7f;
+    }
+    if (!good) {
+      throw new IllegalArgumentException(
+          "id: %s (expected: 1 to %d visible ASCII characters)"
+              .formatted(Text.quoted(id), LONGEST_ID));
+    }
+  }
+}

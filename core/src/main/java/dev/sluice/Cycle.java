@@ -1,0 +1,210 @@
+package dev.sluice;
+
+import java.time.DayOfWeek;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.LocalDate;
+import java.time.YearMonth;
+import java.time.ZoneId;
+import java.time.ZoneOffset;
+import java.time.ZonedDateTime;
+import java.time.temporal.ChronoUnit;
+import java.time.temporal.TemporalAdjusters;
+import java.util.Locale;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * When fixed windows begin: every so often since the epoch, or by the calendar of a time zone.
+ *
+ * <p>A calendar cycle may have an anchor: the day of the month a bill runs from, the first day of
+ * the week, the first day of a fiscal year. An anchor that a month lacks is that month's last day.
+ * Thread-safe: the only thing that changes is the remembered last answer.
+ */
+public final class Cycle {
+  /** The units of a calendar cycle. */
+  public enum Unit {
+    MINUTE(Duration.ofMinutes(1)),
+    HOUR(Duration.ofHours(1)),
+    DAY(Duration.ofDays(1)),
+    WEEK(Duration.ofDays(7)),
+    MONTH(Duration.ofDays(31)),
+    YEAR(Duration.ofDays(366));
+
+    private final Duration longest;
+
+    Unit(Duration longest) {
+      this.longest = longest;
+    }
+
+    @Override
+    public String toString() {
+      return name().toLowerCase(Locale.ROOT);
+    }
+  }
+
+  /**
+   * One round of a cycle, in microseconds since the epoch: {@code start} in it, {@code end} not.
+   */
+  public record Span(long startMicros, long endMicros) {
+    public boolean holds(long micros) {
+      return startMicros <= micros && micros < endMicros;
+    }
+  }
+
+  private final @Nullable Duration length;
+  private final @Nullable Unit unit;
+  private final ZoneId zone;
+  private final int anchorMonth;
+  private final int anchorDay;
+  private volatile Span last = new Span(0, 0);
+
+  private Cycle(
+      @Nullable Duration length, @Nullable Unit unit, ZoneId zone, int anchorMonth, int anchorDay) {
+    this.length = length;
+    this.unit = unit;
+    this.zone = zone;
+    this.anchorMonth = anchorMonth;
+    this.anchorDay = anchorDay;
+  }
+
+  /** Windows of one length, aligned to the epoch. */
+  public static Cycle every(Duration length) {
+    return new Cycle(Limit.checkSpan("per", length), null, ZoneOffset.UTC, 1, 1);
+  }
+
+  /** Calendar windows in a time zone. */
+  public static Cycle calendar(Unit unit, ZoneId zone) {
+    return new Cycle(null, unit, zone, 1, 1);
+  }
+
+  /** Months that begin on a given day, 1 to 31. */
+  public static Cycle monthly(ZoneId zone, int anchorDay) {
+    if (anchorDay < 1 || anchorDay > 31) {
+      throw new IllegalArgumentException(
+          "anchor: " + anchorDay + " (expected: a day of the month, 1 to 31)");
+    }
+    return new Cycle(null, Unit.MONTH, zone, 1, anchorDay);
+  }
+
+  /** Weeks that begin on a given day. */
+  public static Cycle weekly(ZoneId zone, DayOfWeek first) {
+    return new Cycle(null, Unit.WEEK, zone, 1, first.getValue());
+  }
+
+  /** Years that begin on a given day. */
+  public static Cycle yearly(ZoneId zone, int anchorMonth, int anchorDay) {
+    boolean good =
+        anchorMonth >= 1
+            && anchorMonth <= 12
+            && anchorDay >= 1
+            && anchorDay <= YearMonth.of(2024, anchorMonth).lengthOfMonth();
+    if (!good) {
+      throw new IllegalArgumentException(
+          "anchor: %02d-%02d (expected: a month and day such as 04-01)"
+              .formatted(anchorMonth, anchorDay));
+    }
+    return new Cycle(null, Unit.YEAR, zone, anchorMonth, anchorDay);
+  }
+
+  /** The round that a moment falls into. */
+  public Span at(long micros) {
+    Span known = last;
+    if (known.holds(micros)) {
+      return known;
+    }
+    Span found = length != null ? aligned(Durations.micros(length), micros) : byCalendar(micros);
+    last = found;
+    return found;
+  }
+
+  /** The length of a round; for a calendar cycle, of its longest. */
+  public Duration nominal() {
+    return length != null ? length : Objects.requireNonNull(unit).longest;
+  }
+
+  private static Span aligned(long length, long micros) {
+    long start = Math.floorDiv(micros, length) * length;
+    return new Span(start, start + length);
+  }
+
+  private Span byCalendar(long micros) {
+    ZonedDateTime now =
+        Instant.ofEpochSecond(
+                Math.floorDiv(micros, 1_000_000L), Math.floorMod(micros, 1_000_000L) * 1_000)
+            .atZone(zone);
+    return switch (Objects.requireNonNull(unit)) {
+      case MINUTE -> span(now.truncatedTo(ChronoUnit.MINUTES), Duration.ofMinutes(1));
+      case HOUR -> span(now.truncatedTo(ChronoUnit.HOURS), Duration.ofHours(1));
+      case DAY -> span(now.toLocalDate(), now.toLocalDate().plusDays(1));
+      case WEEK -> {
+        LocalDate start =
+            now.toLocalDate().with(TemporalAdjusters.previousOrSame(DayOfWeek.of(anchorDay)));
+        yield span(start, start.plusDays(7));
+      }
+      case MONTH -> {
+        YearMonth month = YearMonth.from(now);
+        YearMonth first = now.toLocalDate().isBefore(day(month)) ? month.minusMonths(1) : month;
+        yield span(day(first), day(first.plusMonths(1)));
+      }
+      case YEAR -> {
+        int year = now.getYear();
+        int first = now.toLocalDate().isBefore(day(anchor(year))) ? year - 1 : year;
+        yield span(day(anchor(first)), day(anchor(first + 1)));
+      }
+    };
+  }
+
+  private YearMonth anchor(int year) {
+    return YearMonth.of(year, anchorMonth);
+  }
+
+  private LocalDate day(YearMonth month) {
+    return month.atDay(Math.min(anchorDay, month.lengthOfMonth()));
+  }
+
+  private static Span span(ZonedDateTime start, Duration length) {
+    long micros = start.toEpochSecond() * 1_000_000;
+    return new Span(micros, micros + Durations.micros(length));
+  }
+
+  private Span span(LocalDate first, LocalDate next) {
+    return new Span(
+        first.atStartOfDay(zone).toEpochSecond() * 1_000_000,
+        next.atStartOfDay(zone).toEpochSecond() * 1_000_000);
+  }
+
+  @Override
+  public boolean equals(@Nullable Object object) {
+    return object instanceof Cycle other
+        && Objects.equals(length, other.length)
+        && unit == other.unit
+        && zone.equals(other.zone)
+        && anchorMonth == other.anchorMonth
+        && anchorDay == other.anchorDay;
+  }
+
+  @Override
+  public int hashCode() {
+    return Objects.hash(length, unit, zone, anchorMonth, anchorDay);
+  }
+
+  /** Reads like the rule file: {@code 1h}, or {@code month in Europe/Berlin from day 15}. */
+  @Override
+  public String toString() {
+    if (length != null) {
+      return Durations.format(length);
+    }
+    String anchor =
+        switch (Objects.requireNonNull(unit)) {
+          case MONTH -> anchorDay == 1 ? "" : " from day " + anchorDay;
+          case WEEK -> anchorDay == 1 ? "" : " from " + DayOfWeek.of(anchorDay);
+          case YEAR ->
+              anchorMonth == 1 && anchorDay == 1
+                  ? ""
+                  : " from %02d-%02d".formatted(anchorMonth, anchorDay);
+          default -> "";
+        };
+    return unit + " in " + zone + anchor.toLowerCase(Locale.ROOT);
+  }
+}

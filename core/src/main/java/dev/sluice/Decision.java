@@ -1,0 +1,131 @@
+package dev.sluice;
+
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import java.util.OptionalLong;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+
+/** The answer to a call. */
+public sealed interface Decision {
+  /** Whether the call may pass. */
+  boolean allowed();
+
+  /** What each limit of each account had to say; empty if no account was asked. */
+  List<Balance> balances();
+
+  /** The balance to tell the caller about: the one to wait longest for, else the tightest. */
+  default Optional<Balance> deciding() {
+    Balance found = null;
+    for (Balance balance : balances()) {
+      if (balance.enforced() && (found == null || decidesBefore(balance, found))) {
+        found = balance;
+      }
+    }
+    return Optional.ofNullable(found);
+  }
+
+  private static boolean decidesBefore(Balance a, Balance b) {
+    if (a.retryAfterMicros() != b.retryAfterMicros()) {
+      return a.retryAfterMicros() > b.retryAfterMicros();
+    }
+    // Cross-multiplied, so that 5 of 10 and 50 of 100 are equally tight.
+    return Math.multiplyHigh(a.remaining(), b.limit().quota())
+            < Math.multiplyHigh(b.remaining(), a.limit().quota())
+        || (Math.multiplyHigh(a.remaining(), b.limit().quota())
+                == Math.multiplyHigh(b.remaining(), a.limit().quota())
+            && Long.compareUnsigned(
+                    a.remaining() * b.limit().quota(), b.remaining() * a.limit().quota())
+                < 0);
+  }
+
+  /** How long to wait until this call would pass; zero if it did, empty if it never will. */
+  default Optional<Duration> retryAfter() {
+    return deciding().map(Balance::retryAfter).orElse(Optional.of(Duration.ZERO));
+  }
+
+  /** Whether an account of the call is locked. */
+  default boolean locked() {
+    return restrictedUntil().isPresent();
+  }
+
+  /** The epoch millisecond at which the last lock on this call ends, for a countdown. */
+  default OptionalLong restrictedUntil() {
+    long until = 0;
+    for (Balance balance : balances()) {
+      if (balance.enforced()) {
+        until = Math.max(until, balance.lockedUntilMicros());
+      }
+    }
+    return until == 0 ? OptionalLong.empty() : OptionalLong.of((until + 999) / 1_000);
+  }
+
+  /** The rules in shadow mode that would have refused this call. */
+  default List<String> shadowDenials() {
+    return balances().stream()
+        .filter(balance -> !balance.enforced() && !balance.fits())
+        .map(balance -> balance.account().rule())
+        .distinct()
+        .toList();
+  }
+
+  /** The call may pass, and what it cost has been taken. */
+  final class Allowed implements Decision {
+    private final List<Balance> balances;
+    private final Supplier<Receipt> taken;
+    private volatile @Nullable Receipt receipt;
+
+    /** An allowed call; the receipt is made when somebody asks for it. */
+    public Allowed(List<Balance> balances, Supplier<Receipt> taken) {
+      this.balances = balances;
+      this.taken = taken;
+    }
+
+    @Override
+    public boolean allowed() {
+      return true;
+    }
+
+    @Override
+    public List<Balance> balances() {
+      return balances;
+    }
+
+    /** What was taken: give it back or settle it through the limiter. */
+    public Receipt receipt() {
+      Receipt known = receipt;
+      if (known == null) {
+        synchronized (taken) {
+          known = receipt;
+          if (known == null) {
+            known = taken.get();
+            receipt = known;
+          }
+        }
+      }
+      return known;
+    }
+
+    @Override
+    public String toString() {
+      return "Allowed" + balances;
+    }
+  }
+
+  /** The call must not pass; nothing was taken. */
+  record Denied(List<Balance> balances) implements Decision {
+    @Override
+    public boolean allowed() {
+      return false;
+    }
+  }
+
+  /**
+   * The store gave no answer in time; the rule's choice decided.
+   *
+   * @param balances what this node counted by itself, or none
+   * @param reason what went wrong
+   */
+  record Unmetered(boolean allowed, List<Balance> balances, String reason) implements Decision {}
+}

@@ -1,0 +1,79 @@
+package dev.sluice;
+
+import java.time.Duration;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+/** Durations as people write them: {@code 500ms}, {@code 10s}, {@code 1h30m}, {@code 7d}. */
+public final class Durations {
+  /** The longest duration any rule may name; keeps all arithmetic far below 2^53 microseconds. */
+  public static final Duration LONGEST = Duration.ofDays(3_660);
+
+  private static final Map<String, Long> UNITS_MICROS = new LinkedHashMap<>();
+  private static final Pattern PART = Pattern.compile("(\\d{1,15})(us|ms|s|m|h|d|w)");
+
+  static {
+    UNITS_MICROS.put("w", 604_800_000_000L);
+    UNITS_MICROS.put("d", 86_400_000_000L);
+    UNITS_MICROS.put("h", 3_600_000_000L);
+    UNITS_MICROS.put("m", 60_000_000L);
+    UNITS_MICROS.put("s", 1_000_000L);
+    UNITS_MICROS.put("ms", 1_000L);
+    UNITS_MICROS.put("us", 1L);
+  }
+
+  private Durations() {}
+
+  /** Reads a duration; says what was found and what is expected if it is none. */
+  public static Duration parse(String text) {
+    Matcher part = PART.matcher(text);
+    long micros = 0;
+    int end = 0;
+    while (part.find() && part.start() == end) {
+      long unit = UNITS_MICROS.getOrDefault(part.group(2), 1L);
+      long count = Long.parseLong(part.group(1));
+      if (count > (micros(LONGEST) - micros) / unit) {
+        throw new IllegalArgumentException(
+            "%s (expected: at most %s)".formatted(Text.quoted(text), format(LONGEST)));
+      }
+      micros += count * unit;
+      end = part.end();
+    }
+    if (end == 0 || end != text.length()) {
+      throw new IllegalArgumentException(
+          Text.quoted(text) + " (expected: a duration such as 500ms, 10s, 5m, 1h30m, 1d)");
+    }
+    return ofMicros(micros);
+  }
+
+  /** Writes a duration in the largest units that leave no rest: {@code 30m}, {@code 1h30m}. */
+  public static String format(Duration duration) {
+    long rest = micros(duration);
+    if (rest == 0) {
+      return "0s";
+    }
+    StringBuilder text = new StringBuilder();
+    for (Map.Entry<String, Long> unit : UNITS_MICROS.entrySet()) {
+      boolean weeksOnly = unit.getKey().equals("w") && rest % unit.getValue() != 0;
+      long count = weeksOnly ? 0 : rest / unit.getValue();
+      if (count > 0) {
+        text.append(count).append(unit.getKey());
+        rest -= count * unit.getValue();
+      }
+    }
+    return text.toString();
+  }
+
+  /** A duration of so many microseconds. */
+  public static Duration ofMicros(long micros) {
+    return Duration.ofSeconds(micros / 1_000_000, micros % 1_000_000 * 1_000);
+  }
+
+  /** Whole microseconds of a duration, what is smaller rounded up. */
+  public static long micros(Duration duration) {
+    return Math.addExact(
+        Math.multiplyExact(duration.getSeconds(), 1_000_000L), (duration.getNano() + 999) / 1_000);
+  }
+}

@@ -1,0 +1,226 @@
+package dev.sluice;
+
+import java.math.BigInteger;
+import java.time.Duration;
+import java.time.temporal.ChronoUnit;
+
+/**
+ * How much may pass and how it comes back.
+ *
+ * <p>Each kind is a record that is valid once it exists: what could not be counted exactly (zero,
+ * negative, beyond 2^52) is refused when it is built. The text of a limit reads like the rule file.
+ */
+public sealed interface Limit {
+  /** The largest number any account may hold; sums and times stay below 2^53, exact in a double. */
+  long LARGEST = 1L << 52;
+
+  /** The most a call may cost, and the most that can pass at one instant. */
+  long quota();
+
+  /** The time in which {@link #quota()} comes back. */
+  Duration window();
+
+  /** At most {@code limit} in any {@code window}, exact to the microsecond. */
+  static SlidingLog log(long limit, Duration window) {
+    return new SlidingLog(limit, window);
+  }
+
+  /** At most {@code limit} in each window aligned to the epoch. */
+  static FixedWindow fixed(long limit, Duration window) {
+    return new FixedWindow(limit, Cycle.every(window));
+  }
+
+  /** At most {@code limit} in each round of a cycle, such as a month in Berlin. */
+  static FixedWindow fixed(long limit, Cycle cycle) {
+    return new FixedWindow(limit, cycle);
+  }
+
+  /** At most {@code limit} in any {@code window}, counted in sixty parts of it. */
+  static SlidingWindow sliding(long limit, Duration window) {
+    return new SlidingWindow(limit, window, SlidingWindow.defaultPrecision(window));
+  }
+
+  /** At most {@code limit} in any {@code window}, counted in parts of {@code precision}. */
+  static SlidingWindow sliding(long limit, Duration window, Duration precision) {
+    return new SlidingWindow(limit, window, precision);
+  }
+
+  /** At most {@code capacity} at once; {@code refill} come back every {@code period}. */
+  static TokenBucket bucket(long capacity, long refill, Duration period) {
+    return new TokenBucket(capacity, refill, period);
+  }
+
+  /** Windows that start afresh: up to twice the limit can pass around an edge. */
+  record FixedWindow(long limit, Cycle cycle) implements Limit {
+    public FixedWindow {
+      checkCount("limit", limit, LARGEST);
+    }
+
+    @Override
+    public long quota() {
+      return limit;
+    }
+
+    @Override
+    public Duration window() {
+      return cycle.nominal();
+    }
+
+    @Override
+    public String toString() {
+      return limit + " per " + cycle;
+    }
+  }
+
+  /** Every admitted call is remembered for the window: exact, and as large as its limit. */
+  record SlidingLog(long limit, Duration window) implements Limit {
+    static final long LARGEST_LOG = 1_000_000;
+
+    public SlidingLog {
+      if (limit > LARGEST_LOG) {
+        throw new IllegalArgumentException(
+            "limit: %d (expected: at most %d for a sliding log; a sliding window has no such bound)"
+                .formatted(limit, LARGEST_LOG));
+      }
+      checkCount("limit", limit, LARGEST_LOG);
+      checkSpan("per", window);
+    }
+
+    public long windowMicros() {
+      return Durations.micros(window);
+    }
+
+    @Override
+    public long quota() {
+      return limit;
+    }
+
+    @Override
+    public String toString() {
+      return limit + " per " + Durations.format(window);
+    }
+  }
+
+  /** Counts in parts of the window; strict, so a slot comes back up to one precision late. */
+  record SlidingWindow(long limit, Duration window, Duration precision) implements Limit {
+    static final long MOST_PARTS = 3_600;
+
+    public SlidingWindow {
+      checkCount("limit", limit, LARGEST);
+      checkSpan("per", window);
+      checkSpan("precision", precision);
+      if (precision.compareTo(window) > 0) {
+        throw new IllegalArgumentException(
+            "precision: %s (expected: at most the window, %s)"
+                .formatted(Durations.format(precision), Durations.format(window)));
+      }
+      if (Durations.micros(window) / Durations.micros(precision) > MOST_PARTS) {
+        throw new IllegalArgumentException(
+            "precision: %s (expected: at least a %,dth of the window, %s)"
+                .formatted(Durations.format(precision), MOST_PARTS, Durations.format(window)));
+      }
+    }
+
+    /** A sixtieth of the window, in whole microseconds. */
+    public static Duration defaultPrecision(Duration window) {
+      return Durations.ofMicros(Math.max(1, (Durations.micros(window) + 59) / 60));
+    }
+
+    public long windowMicros() {
+      return Durations.micros(window);
+    }
+
+    public long precisionMicros() {
+      return Durations.micros(precision);
+    }
+
+    @Override
+    public long quota() {
+      return limit;
+    }
+
+    @Override
+    public String toString() {
+      return "%d per %s, precision %s"
+          .formatted(limit, Durations.format(window), Durations.format(precision));
+    }
+  }
+
+  /**
+   * A bucket that refills steadily.
+   *
+   * <p>Its arithmetic is in units of 1/{@link #unitsPerMicro()} microsecond: a token is {@link
+   * #unitsPerToken()} of them, both reduced by their common divisor, so any rational rate is exact.
+   */
+  record TokenBucket(
+      long capacity, long refill, Duration period, long unitsPerToken, long unitsPerMicro)
+      implements Limit {
+    public TokenBucket {
+      checkCount("capacity", capacity, LARGEST);
+      checkCount("refill", refill, LARGEST);
+      checkSpan("per", period);
+      long micros = Durations.micros(period);
+      long divisor = BigInteger.valueOf(micros).gcd(BigInteger.valueOf(refill)).longValueExact();
+      unitsPerToken = micros / divisor;
+      unitsPerMicro = refill / divisor;
+      if (capacity > LARGEST / micros) {
+        throw new IllegalArgumentException(
+            "capacity × per: %d × %s (expected: at most 2^52 microseconds in all)"
+                .formatted(capacity, Durations.format(period)));
+      }
+    }
+
+    TokenBucket(long capacity, long refill, Duration period) {
+      this(capacity, refill, period, 0, 0);
+    }
+
+    /** What an empty bucket lacks, in units. */
+    public long capacityUnits() {
+      return capacity * unitsPerToken;
+    }
+
+    @Override
+    public long quota() {
+      return capacity;
+    }
+
+    /** The time in which an empty bucket fills. */
+    @Override
+    public Duration window() {
+      return Durations.ofMicros((capacityUnits() + unitsPerMicro - 1) / unitsPerMicro);
+    }
+
+    @Override
+    public String toString() {
+      return "%d at once, %d more every %s".formatted(capacity, refill, Durations.format(period));
+    }
+  }
+
+  private static void checkCount(String name, long count, long most) {
+    if (count < 1) {
+      throw new IllegalArgumentException("%s: %d (expected: at least 1)".formatted(name, count));
+    }
+    if (count > most) {
+      throw new IllegalArgumentException(
+          "%s: %d (expected: at most %d)".formatted(name, count, most));
+    }
+  }
+
+  /** Refuses a length of time that cannot be counted in whole microseconds. */
+  static Duration checkSpan(String name, Duration span) {
+    if (span.isNegative() || span.isZero()) {
+      throw new IllegalArgumentException(
+          "%s: %s (expected: longer than 0)".formatted(name, span.isZero() ? "0s" : span));
+    }
+    if (span.compareTo(Durations.LONGEST) > 0) {
+      throw new IllegalArgumentException(
+          "%s: %s (expected: at most %s)"
+              .formatted(name, span, Durations.format(Durations.LONGEST)));
+    }
+    if (!span.truncatedTo(ChronoUnit.MICROS).equals(span)) {
+      throw new IllegalArgumentException(
+          "%s: %s (expected: whole microseconds)".formatted(name, span));
+    }
+    return span;
+  }
+}

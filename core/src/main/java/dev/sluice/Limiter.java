@@ -1,0 +1,147 @@
+package dev.sluice;
+
+import java.time.Duration;
+import java.time.InstantSource;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.CompletionStage;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The front door: plans a call by the rules in force, asks the store, gives its decision.
+ *
+ * <p>{@link #ask} answers when the store has; {@link #decide} waits for it. A call that names an
+ * unknown rule or lacks a facet is an {@link IllegalArgumentException}; a refusal is a value.
+ * Thread-safe. Closing it closes its store and its rules.
+ */
+public final class Limiter implements AutoCloseable {
+  private final Store store;
+  private final RuleSource source;
+  private final InstantSource clock;
+
+  private Limiter(Store store, RuleSource source, InstantSource clock) {
+    this.store = store;
+    this.source = source;
+    this.clock = clock;
+  }
+
+  public static Limiter of(Store store, Rules rules) {
+    return of(store, RuleSource.fixed(rules));
+  }
+
+  public static Limiter of(Store store, RuleSource source) {
+    return of(store, source, InstantSource.system());
+  }
+
+  /**
+   * A limiter with a clock of its own.
+   *
+   * @param clock tells which overrides have ended; accounts follow the store's clock
+   */
+  public static Limiter of(Store store, RuleSource source, InstantSource clock) {
+    return new Limiter(store, source, clock);
+  }
+
+  /** Judges a call, as soon as the store answers. */
+  public CompletionStage<Decision> ask(Call call) {
+    Plan plan = source.rules().plan(call, clock);
+    return plan.charges().isEmpty()
+        ? CompletableFuture.completedFuture(nothingToPay(plan))
+        : store.take(plan);
+  }
+
+  /** Judges a call and waits for the answer. */
+  public Decision decide(Call call) {
+    return await(ask(call));
+  }
+
+  /** Judges a call of cost 1 by one rule and waits for the answer. */
+  public Decision decide(String rule, Identity identity) {
+    return decide(Call.of(rule, identity));
+  }
+
+  /** Gives back all that a call took; false if its receipt was settled before. */
+  public CompletionStage<Boolean> giveBack(Receipt receipt) {
+    return settle(receipt, 0);
+  }
+
+  /** Settles a call with what it really cost: less is given back, more is recorded. */
+  public CompletionStage<Boolean> settle(Receipt receipt, long actualCost) {
+    if (actualCost < 0 || actualCost > Limit.LARGEST) {
+      throw new IllegalArgumentException("actualCost: " + actualCost + " (expected: 0 to 2^52)");
+    }
+    return receipt.entries().isEmpty()
+        ? CompletableFuture.completedFuture(false)
+        : store.settle(receipt, actualCost);
+  }
+
+  /** Forgets what an identity used of a rule, and its lock; says whether there was anything. */
+  public CompletionStage<Boolean> reset(String rule, Identity identity) {
+    return any(accounts(rule, identity), store::reset);
+  }
+
+  /** Locks an identity out of a rule by hand. */
+  public CompletionStage<List<Restriction>> lock(
+      String rule, Identity identity, Duration length, String reason) {
+    Limit.checkSpan("lock", length);
+    return each(accounts(rule, identity), account -> store.lock(account, length, reason));
+  }
+
+  /** Ends the lock of an identity; says whether there was one. */
+  public CompletionStage<Boolean> lift(String rule, Identity identity) {
+    return any(accounts(rule, identity), store::lift);
+  }
+
+  /** Who is locked, until when and why: of one rule or, given null, of all. */
+  public CompletionStage<List<Restriction>> locks(@Nullable String rule) {
+    return store.locks(rule);
+  }
+
+  /** The rules in force now. */
+  public Rules rules() {
+    return source.rules();
+  }
+
+  /** Where the rules come from. */
+  public RuleSource source() {
+    return source;
+  }
+
+  @Override
+  public void close() {
+    source.close();
+    store.close();
+  }
+
+  private List<Account> accounts(String rule, Identity identity) {
+    return source.rules().accounts(rule, identity);
+  }
+
+  private static Decision nothingToPay(Plan plan) {
+    String id = plan.id();
+    return new Decision.Allowed(List.of(), () -> new Receipt(id == null ? "-" : id, 0, List.of()));
+  }
+
+  private static CompletionStage<Boolean> any(
+      List<Account> accounts, Function<Account, CompletionStage<Boolean>> action) {
+    return each(accounts, action).thenApply(done -> done.contains(true));
+  }
+
+  private static <T> CompletionStage<List<T>> each(
+      List<Account> accounts, Function<Account, CompletionStage<T>> action) {
+    List<CompletableFuture<T>> stages =
+        accounts.stream().map(account -> action.apply(account).toCompletableFuture()).toList();
+    return CompletableFuture.allOf(stages.toArray(new CompletableFuture<?>[0]))
+        .thenApply(all -> stages.stream().map(CompletableFuture::join).toList());
+  }
+
+  private static Decision await(CompletionStage<Decision> stage) {
+    try {
+      return stage.toCompletableFuture().join();
+    } catch (CompletionException e) {
+      throw e.getCause() instanceof RuntimeException cause ? cause : e;
+    }
+  }
+}

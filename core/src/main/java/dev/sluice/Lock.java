@@ -1,0 +1,48 @@
+package dev.sluice;
+
+import java.time.Duration;
+import java.util.List;
+import java.util.stream.Collectors;
+
+/**
+ * How long an overdrawn identity stays out, and how that grows.
+ *
+ * <p>The n-th lock in a row lasts the n-th of the durations, the last of them for every further
+ * one. Locks are in a row while each is earned at most {@code memory} after the end of the one
+ * before.
+ */
+public record Lock(List<Duration> durations, Duration memory) {
+  public Lock {
+    durations = List.copyOf(durations);
+    if (durations.isEmpty()) {
+      throw new IllegalArgumentException("lock: [] (expected: at least one duration)");
+    }
+    durations.forEach(duration -> Limit.checkSpan("lock", duration));
+    Limit.checkSpan("lockMemory", memory);
+  }
+
+  public static Lock of(Duration duration) {
+    return new Lock(List.of(duration), duration);
+  }
+
+  /** Growing locks, remembered for as long as the longest of them. */
+  public static Lock growing(List<Duration> durations) {
+    if (durations.isEmpty()) {
+      throw new IllegalArgumentException("lock: [] (expected: at least one duration)");
+    }
+    return new Lock(durations, durations.stream().max(Duration::compareTo).orElseThrow());
+  }
+
+  /** The length of the n-th lock in a row, counted from 1. */
+  public long micros(long nth) {
+    return Durations.micros(durations.get((int) Math.min(nth, durations.size()) - 1));
+  }
+
+  @Override
+  public String toString() {
+    String list = durations.stream().map(Durations::format).collect(Collectors.joining(", then "));
+    return durations.size() == 1
+        ? list
+        : list + " (remembered for " + Durations.format(memory) + ")";
+  }
+}

@@ -1,0 +1,178 @@
+package dev.sluice;
+
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A named policy: by which facets it counts, its terms, and what happens when the store is silent.
+ *
+ * @param by the identities it counts, each a facet or several joined by {@code +}; empty for every
+ *     facet of the call on its own account
+ * @param overrides other terms for some identities; the first that matches holds
+ * @param exempt identities that are not counted at all
+ * @param enforced false in shadow mode: counted and reported, never in the way
+ * @param colocate whether all its accounts lie in one slot of a Redis Cluster
+ */
+public record Rule(
+    String name,
+    List<String> by,
+    Terms terms,
+    List<Special> overrides,
+    List<Map<String, String>> exempt,
+    boolean enforced,
+    Missing missing,
+    OnStoreFailure onStoreFailure,
+    boolean colocate) {
+
+  /** What becomes of a call that lacks a facet the rule counts by. */
+  public enum Missing {
+    /** The call is refused with an error. */
+    ERROR,
+    /** That identity is not counted; a call that has none of them passes. */
+    SKIP
+  }
+
+  /** Terms of their own for the identities that have all the given facet values. */
+  public record Special(Map<String, String> when, @Nullable Instant until, Terms terms) {
+    public Special {
+      when = Map.copyOf(when);
+      if (when.isEmpty()) {
+        throw new IllegalArgumentException(
+            "override: without 'when' (expected: the facets it is for)");
+      }
+    }
+  }
+
+  public Rule {
+    checkName(name);
+    by = List.copyOf(by);
+    overrides = List.copyOf(overrides);
+    exempt = exempt.stream().map(Map::copyOf).toList();
+    for (int i = 0; i < by.size(); i++) {
+      for (String facet : by.get(i).split("\\+", -1)) {
+        Identity.checkedName(facet);
+      }
+      if (by.indexOf(by.get(i)) != i) {
+        throw new IllegalArgumentException(
+            "rule '%s': by names %s twice (expected: once)".formatted(name, by.get(i)));
+      }
+    }
+  }
+
+  public static Builder named(String name) {
+    return new Builder(name);
+  }
+
+  private static void checkName(String name) {
+    boolean good = !name.isEmpty() && name.length() <= 100;
+    for (int i = 0; good && i < name.length(); i++) {
+      char c = name.charAt(i);
+      good = (Character.isLetterOrDigit(c) && c < 0x7f) || c == '_' || c == '-' || c == '.';
+    }
+    if (!good) {
+      throw new IllegalArgumentException(
+          "rule: %s (expected: letters, digits, '_', '-' or '.', 100 at most)"
+              .formatted(Text.quoted(name)));
+    }
+  }
+
+  @Override
+  public String toString() {
+    return name + ": " + terms + (by.isEmpty() ? "" : " by " + String.join(", ", by));
+  }
+
+  /** Gathers the parts of a rule; everything but the limits has a default. */
+  public static final class Builder {
+    private final String name;
+    private List<String> by = List.of();
+    private final List<Limit> limits = new ArrayList<>();
+    private @Nullable Lock lock;
+    private boolean countDenied;
+    private final List<Special> overrides = new ArrayList<>();
+    private final List<Map<String, String>> exempt = new ArrayList<>();
+    private boolean enforced = true;
+    private Missing missing = Missing.ERROR;
+    private OnStoreFailure onStoreFailure = OnStoreFailure.ALLOW;
+    private boolean colocate;
+
+    private Builder(String name) {
+      this.name = name;
+    }
+
+    /** The identities to count: {@code by("member", "ip", "member+promo")}. */
+    public Builder by(String... identities) {
+      this.by = Arrays.asList(identities);
+      return this;
+    }
+
+    /** One more limit; all of them hold at once. */
+    public Builder limit(Limit limit) {
+      limits.add(limit);
+      return this;
+    }
+
+    public Builder lock(Duration duration) {
+      this.lock = Lock.of(duration);
+      return this;
+    }
+
+    public Builder lock(Lock lock) {
+      this.lock = lock;
+      return this;
+    }
+
+    public Builder countDenied() {
+      this.countDenied = true;
+      return this;
+    }
+
+    public Builder override(Map<String, String> when, @Nullable Instant until, Terms terms) {
+      overrides.add(new Special(when, until, terms));
+      return this;
+    }
+
+    public Builder exempt(Map<String, String> identity) {
+      exempt.add(identity);
+      return this;
+    }
+
+    /** Counted and reported, never in the way. */
+    public Builder shadow() {
+      this.enforced = false;
+      return this;
+    }
+
+    public Builder missing(Missing missing) {
+      this.missing = missing;
+      return this;
+    }
+
+    public Builder onStoreFailure(OnStoreFailure onStoreFailure) {
+      this.onStoreFailure = onStoreFailure;
+      return this;
+    }
+
+    public Builder colocate() {
+      this.colocate = true;
+      return this;
+    }
+
+    public Rule build() {
+      try {
+        Terms terms = new Terms(limits, lock, countDenied);
+        return new Rule(
+            name, by, terms, overrides, exempt, enforced, missing, onStoreFailure, colocate);
+      } catch (IllegalArgumentException e) {
+        String message = String.valueOf(e.getMessage());
+        throw message.startsWith("rule")
+            ? e
+            : new IllegalArgumentException("rule '" + name + "': " + message, e);
+      }
+    }
+  }
+}

@@ -1,0 +1,43 @@
+package dev.sluice;
+
+import java.util.List;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What holds for one account: the limits, all at once, and the lock that follows an overdraft.
+ *
+ * @param countDenied whether a denied call is counted too, so that a client that keeps knocking
+ *     stays out
+ */
+public record Terms(List<Limit> limits, @Nullable Lock lock, boolean countDenied) {
+  static final int MOST_LIMITS = 16;
+
+  public Terms {
+    limits = List.copyOf(limits);
+    if (limits.isEmpty()) {
+      throw new IllegalArgumentException("limits: none (expected: at least one)");
+    }
+    if (limits.size() > MOST_LIMITS) {
+      throw new IllegalArgumentException(
+          "limits: %d (expected: at most %d)".formatted(limits.size(), MOST_LIMITS));
+    }
+  }
+
+  public static Terms of(Limit... limits) {
+    return new Terms(List.of(limits), null, false);
+  }
+
+  public Terms locking(Lock lock) {
+    return new Terms(limits, lock, countDenied);
+  }
+
+  /** Reads like the rule file: {@code 3 per 30m, then locked for 30m}. */
+  @Override
+  public String toString() {
+    String text = limits.stream().map(Limit::toString).collect(Collectors.joining(" and "));
+    return text
+        + (lock == null ? "" : ", then locked for " + lock)
+        + (countDenied ? ", denied calls count" : "");
+  }
+}

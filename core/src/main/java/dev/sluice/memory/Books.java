@@ -1,0 +1,422 @@
+package dev.sluice.memory;
+
+import dev.sluice.Balance;
+import dev.sluice.Charge;
+import dev.sluice.Cycle;
+import dev.sluice.Durations;
+import dev.sluice.Limit;
+import dev.sluice.Limit.FixedWindow;
+import dev.sluice.Limit.SlidingLog;
+import dev.sluice.Limit.SlidingWindow;
+import dev.sluice.Lock;
+import dev.sluice.Receipt;
+import dev.sluice.Terms;
+import java.util.ArrayList;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The state of one account: what each limit has counted, and the lock.
+ *
+ * <p>Immutable but for the {@link Log}, which only an account with sliding logs has.
+ */
+final class Books {
+  /*
+   * Time never runs backwards here. Books know the earliest moment that could have written them. If
+   * the clock shows less, that moment stands still until the clock has caught up: nobody gets
+   * anything twice.
+   *
+   * A clock that was far ahead and came back would shut an account for as long as it was ahead. So
+   * books from further ahead than the account's memory are set aside, and the strictest books of
+   * the present take their place: the account is open again within one window. When the clock comes
+   * near the time of the books set aside, they return: a clock that toggles between two times
+   * finds at each what it left there, or less. They return one memory early, because what was
+   * counted before that moment no longer matters at theirs.
+   */
+  private final @Nullable Terms terms;
+  private final @Nullable Tally[] tallies;
+  private final @Nullable Log log;
+  private final @Nullable Held lock;
+  private final @Nullable Books aside;
+
+  static final Books EMPTY = new Books(null, new Tally[0], null, null, null);
+
+  /** A lock: when it began, when it ends, and the how many-th in a row it is. */
+  record Held(long from, long until, long nth) {
+    long left(long now) {
+      return until <= now ? 0 : Math.min(until - now, until - from);
+    }
+  }
+
+  private Books(
+      @Nullable Terms terms,
+      @Nullable Tally[] tallies,
+      @Nullable Log log,
+      @Nullable Held lock,
+      @Nullable Books aside) {
+    this.terms = terms;
+    this.tallies = tallies;
+    this.log = log;
+    this.lock = lock;
+    this.aside = aside;
+  }
+
+  // Time and terms
+
+  /** These books as they stand at a moment, under the given terms. */
+  @SuppressWarnings("ReferenceEquality") // the same terms need no comparing; equal ones are rare
+  Books at(Terms wanted, long now) {
+    Books books = this;
+    if (aside != null && now >= aside.notBefore() - horizon(wanted, now)) {
+      books = aside.locked(later(lock, aside.lock));
+    }
+    long notBefore = books.notBefore();
+    if (notBefore > now && notBefore - horizon(wanted, now) > now) {
+      books = books.setAside(wanted, now);
+    }
+    return books.terms == wanted ? books : books.under(wanted, Math.max(now, notBefore));
+  }
+
+  /** The clock as these books see it: never before the moment that wrote them. */
+  long effective(long now) {
+    return Math.max(now, notBefore());
+  }
+
+  private long notBefore() {
+    long moment = log == null ? 0 : log.notBefore();
+    for (Tally tally : tallies) {
+      moment = tally == null ? moment : Math.max(moment, tally.notBefore());
+    }
+    return moment;
+  }
+
+  /** How long the books of these terms can matter. */
+  static long horizon(Terms terms, long now) {
+    long longest = 0;
+    for (Limit limit : terms.limits()) {
+      long span = Durations.micros(limit.window());
+      if (limit instanceof FixedWindow window) {
+        Cycle.Span round = window.cycle().at(now);
+        span = round.endMicros() - round.startMicros();
+      } else if (limit instanceof SlidingWindow window) {
+        span += window.precisionMicros();
+      }
+      longest = Math.max(longest, span);
+    }
+    return longest;
+  }
+
+  private Books setAside(Terms wanted, long now) {
+    Books farther = aside != null && aside.notBefore() > notBefore() ? aside : this;
+    @Nullable Tally[] full = new Tally[wanted.limits().size()];
+    boolean hasLog = false;
+    for (int i = 0; i < full.length; i++) {
+      Limit limit = wanted.limits().get(i);
+      full[i] = limit instanceof SlidingLog ? null : Tally.fresh(limit).full(now);
+      hasLog |= limit instanceof SlidingLog;
+    }
+    Held held = lock;
+    if (held != null && held.from > now) {
+      held = new Held(now, now + (held.until - held.from), held.nth);
+    }
+    Books alone = new Books(farther.terms, farther.tallies, farther.log, farther.lock, null);
+    return new Books(wanted, full, hasLog ? Log.fullSince(now) : null, held, alone);
+  }
+
+  /** The same usage under other terms: a limit finds its tally, or one of its kind, or is fresh. */
+  private Books under(Terms wanted, long now) {
+    List<Limit> limits = wanted.limits();
+    @Nullable Tally[] found = new Tally[limits.size()];
+    @Nullable Tally[] left = tallies.clone();
+    boolean hasLog = false;
+    for (int i = 0; i < found.length; i++) {
+      hasLog |= limits.get(i) instanceof SlidingLog;
+      for (int j = 0; j < left.length && found[i] == null; j++) {
+        if (left[j] != null && terms != null && isSame(terms.limits().get(j), limits.get(i))) {
+          found[i] = left[j].under(limits.get(i), now);
+          left[j] = null;
+        }
+      }
+    }
+    for (int i = 0; i < found.length; i++) {
+      Limit limit = limits.get(i);
+      for (int j = 0; j < left.length && found[i] == null; j++) {
+        if (left[j] != null && terms != null && isSameKind(terms.limits().get(j), limit)) {
+          found[i] = left[j].under(limit, now);
+          left[j] = null;
+        }
+      }
+      if (found[i] == null && !(limit instanceof SlidingLog)) {
+        found[i] = Tally.fresh(limit);
+      }
+    }
+    Log kept = !hasLog ? null : log != null ? log : new Log();
+    return new Books(wanted, found, kept, lock, aside);
+  }
+
+  /** Whether two limits differ in nothing but how much they allow. */
+  private static boolean isSame(Limit a, Limit b) {
+    if (a instanceof Limit.TokenBucket x && b instanceof Limit.TokenBucket y) {
+      return x.unitsPerToken() == y.unitsPerToken() && x.unitsPerMicro() == y.unitsPerMicro();
+    }
+    if (a instanceof FixedWindow x && b instanceof FixedWindow y) {
+      return x.cycle().equals(y.cycle());
+    }
+    return a instanceof SlidingWindow x
+        && b instanceof SlidingWindow y
+        && x.precision().equals(y.precision());
+  }
+
+  private static boolean isSameKind(Limit a, Limit b) {
+    return a.getClass() == b.getClass();
+  }
+
+  boolean hasLog() {
+    return log != null || (aside != null && aside.log != null);
+  }
+
+  /** Whether nothing here could change a decision any more. */
+  boolean isSpent(long now) {
+    if (aside != null || !isLockForgotten(now) || effective(now) != now) {
+      return false;
+    }
+    if (terms != null && log != null && !log.isIdle(now, horizon(terms, now))) {
+      return false;
+    }
+    for (Tally tally : tallies) {
+      if (tally != null && tally.resetAfter(now) != 0) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  // Looking
+
+  /** How long until a cost fits at the i-th limit, were it not for the lock. */
+  long retryAfter(int i, long now, long cost, @Nullable String id) {
+    Limit limit = limit(i);
+    long effective = effective(now);
+    long wait;
+    if (limit instanceof SlidingLog logged) {
+      Log entries = require(log);
+      boolean counted = entries.remembers(id, effective - longestLog());
+      wait = counted ? 0 : entries.retryAfter(logged, effective, cost);
+    } else {
+      wait = require(tallies[i]).retryAfter(effective, cost);
+    }
+    return wait == 0 || wait == Balance.NEVER ? wait : wait + effective - now;
+  }
+
+  long lockLeft(long now) {
+    return lock == null ? 0 : lock.left(now);
+  }
+
+  /** Whether every limit has room and there is no lock. */
+  boolean fits(long now, long cost, @Nullable String id) {
+    if (lockLeft(now) > 0) {
+      return false;
+    }
+    for (int i = 0; i < tallies.length; i++) {
+      if (retryAfter(i, now, cost, id) != 0) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  /** Whether a limit is overdrawn by a cost that would fit another time. */
+  boolean overdraws(long now, long cost, @Nullable String id) {
+    boolean over = false;
+    for (int i = 0; i < tallies.length; i++) {
+      long wait = retryAfter(i, now, cost, id);
+      if (wait == Balance.NEVER) {
+        return false;
+      }
+      over |= wait > 0;
+    }
+    return over;
+  }
+
+  /**
+   * What each limit has to say.
+   *
+   * @param cost what has to fit, or 0 if nothing has to any more
+   */
+  void balances(Charge charge, long now, long cost, @Nullable String id, List<Balance> to) {
+    long effective = effective(now);
+    long left = lockLeft(now);
+    for (int i = 0; i < tallies.length; i++) {
+      Limit limit = limit(i);
+      long wait = cost == 0 ? 0 : Math.max(retryAfter(i, now, cost, id), left);
+      long remaining;
+      long reset;
+      if (limit instanceof SlidingLog logged) {
+        remaining = require(log).remaining(logged, effective);
+        reset = require(log).resetAfter(logged, effective);
+      } else {
+        remaining = require(tallies[i]).remaining(effective);
+        reset = require(tallies[i]).resetAfter(effective);
+      }
+      to.add(
+          new Balance(
+              charge.account(),
+              limit,
+              charge.enforced(),
+              remaining,
+              wait,
+              reset == 0 ? 0 : reset + effective - now,
+              left == 0 ? 0 : now + left));
+    }
+  }
+
+  /** What a receipt must remember of the take, at an effective time, that led to these books. */
+  Receipt.Entry receipt(Charge charge, long effective) {
+    List<Receipt.Mark> marks = new ArrayList<>(tallies.length);
+    for (Tally tally : tallies) {
+      marks.add(tally == null ? new Receipt.Mark(effective, 0) : tally.mark(effective));
+    }
+    return new Receipt.Entry(charge.account(), charge.terms(), charge.cost(), marks);
+  }
+
+  // Writing
+
+  /** How a cost is counted. */
+  enum Manner {
+    FITTING,
+    RECORDING,
+    KNOCKING
+  }
+
+  Books plus(long now, long cost, Manner manner, String id, boolean isNamed) {
+    long effective = effective(now);
+    @Nullable Tally[] next = new Tally[tallies.length];
+    for (int i = 0; i < next.length; i++) {
+      Tally tally = tallies[i];
+      if (tally != null) {
+        next[i] =
+            switch (manner) {
+              case FITTING -> tally.plus(effective, cost);
+              case RECORDING -> tally.recording(effective, cost);
+              case KNOCKING -> tally.knocking(effective, cost);
+            };
+      }
+    }
+    Log entries = log;
+    if (entries != null) {
+      long since = effective - longestLog();
+      if (!(isNamed && entries.remembers(id, since))) {
+        entries.add(effective, cost, id, isNamed, since, largestLog());
+      }
+    }
+    return new Books(terms, next, log, lock, aside);
+  }
+
+  /** Undoes part of a take, as far as it has not come back by itself. */
+  Books minus(long now, long back, Receipt.Entry taken, String id) {
+    if (terms == null) {
+      return this;
+    }
+    long effective = effective(now);
+    @Nullable Tally[] next = tallies.clone();
+    for (int i = 0; i < taken.marks().size(); i++) {
+      Limit limit = taken.terms().limits().get(i);
+      int place = placeOf(limit, i);
+      if (place >= 0 && next[place] != null) {
+        next[place] = next[place].minus(effective, back, taken.marks().get(i));
+      }
+    }
+    if (log != null) {
+      log.remove(id, back);
+    }
+    return new Books(terms, next, log, lock, aside);
+  }
+
+  private int placeOf(Limit limit, int i) {
+    int same = require(terms).limits().indexOf(limit);
+    if (same >= 0) {
+      return same;
+    }
+    boolean sameKind = i < tallies.length && isSameKind(limit(i), limit);
+    return sameKind ? i : -1;
+  }
+
+  /** These books locked for an overdraft, longer if that happened lately. */
+  Books locking(Lock rule, long now) {
+    Held before = lock;
+    boolean inARow = before != null && now <= before.until + Durations.micros(rule.memory());
+    long nth = inARow && before != null ? before.nth + 1 : 1;
+    return locked(new Held(now, now + rule.micros(nth), nth));
+  }
+
+  /** These books locked by hand: not one more in a row. */
+  Books lockedUntil(long now, long until) {
+    return locked(new Held(now, until, lock == null ? 0 : lock.nth));
+  }
+
+  /** These books after a receipt is settled: the rest given back, or more recorded. */
+  Books settled(Receipt.Entry taken, String id, long actualCost, long now) {
+    long back = taken.cost() - actualCost;
+    if (back == 0) {
+      return this;
+    }
+    Books books = at(terms == null ? taken.terms() : terms, now);
+    return back > 0
+        ? books.minus(now, back, taken, id)
+        : books.plus(now, -back, Manner.RECORDING, id + "+", false);
+  }
+
+  @Nullable Terms terms() {
+    return terms;
+  }
+
+  Books locked(@Nullable Held held) {
+    return new Books(terms, tallies, log, held, aside);
+  }
+
+  boolean isLocked(long now) {
+    return lockLeft(now) > 0;
+  }
+
+  /** Whether neither a lock nor the memory of one is left. */
+  boolean isLockForgotten(long now) {
+    Lock growth = terms == null ? null : terms.lock();
+    long remembered = growth == null ? 0 : Durations.micros(growth.memory());
+    return lock == null || (!isLocked(now) && lock.until + remembered < now);
+  }
+
+  private static @Nullable Held later(@Nullable Held a, @Nullable Held b) {
+    if (a == null || b == null) {
+      return a == null ? b : a;
+    }
+    return a.until >= b.until ? a : b;
+  }
+
+  private Limit limit(int i) {
+    return require(terms).limits().get(i);
+  }
+
+  private long longestLog() {
+    long longest = 0;
+    for (Limit limit : require(terms).limits()) {
+      longest =
+          limit instanceof SlidingLog logged ? Math.max(longest, logged.windowMicros()) : longest;
+    }
+    return longest;
+  }
+
+  private long largestLog() {
+    long largest = 0;
+    for (Limit limit : require(terms).limits()) {
+      largest = limit instanceof SlidingLog logged ? Math.max(largest, logged.limit()) : largest;
+    }
+    return largest;
+  }
+
+  private static <T> T require(@Nullable T value) {
+    if (value == null) {
+      throw new IllegalStateException("books not brought under their terms");
+    }
+    return value;
+  }
+}

@@ -1,0 +1,157 @@
+package dev.sluice.memory;
+
+import dev.sluice.Balance;
+import dev.sluice.Charge;
+import dev.sluice.Decision;
+import dev.sluice.Intent;
+import dev.sluice.Lock;
+import dev.sluice.Plan;
+import dev.sluice.Receipt;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.ThreadLocalRandom;
+import org.jspecify.annotations.Nullable;
+
+/** The decision on a plan and the books it leaves: a pure function but for sliding logs. */
+record Judgement(Decision decision, Books[] after) {
+
+  /** Judges a plan over the books of its charges, in the same order. */
+  static Judgement of(Plan plan, Books[] before, long now) {
+    List<Charge> charges = plan.charges();
+    Books[] books = new Books[before.length];
+    boolean denied = false;
+    for (int i = 0; i < books.length; i++) {
+      Charge charge = charges.get(i);
+      books[i] = before[i].at(charge.terms(), now);
+      denied |= charge.enforced() && !fits(plan, charge, books[i], now);
+    }
+    if (plan.intent() == Intent.PEEK) {
+      return new Judgement(looked(plan, books, now, denied), before);
+    }
+    return denied && plan.intent() == Intent.TAKE
+        ? denied(plan, books, now)
+        : allowed(plan, books, now);
+  }
+
+  /** A call of cost 0 asks whether there is room for one. */
+  private static long asked(Charge charge) {
+    return Math.max(1, charge.cost());
+  }
+
+  private static boolean fits(Plan plan, Charge charge, Books books, long now) {
+    return books.fits(now, asked(charge), plan.id());
+  }
+
+  private static Decision looked(Plan plan, Books[] books, long now, boolean denied) {
+    List<Balance> balances = new ArrayList<>();
+    for (int i = 0; i < books.length; i++) {
+      Charge charge = plan.charges().get(i);
+      books[i].balances(charge, now, asked(charge), plan.id(), balances);
+    }
+    return denied
+        ? new Decision.Denied(balances)
+        : new Decision.Allowed(balances, () -> receipt(plan, now, List.of()));
+  }
+
+  private static Judgement denied(Plan plan, Books[] books, long now) {
+    List<Balance> balances = new ArrayList<>();
+    for (int i = 0; i < books.length; i++) {
+      Charge charge = plan.charges().get(i);
+      books[i] = refused(plan, charge, books[i], now, charge.enforced());
+      books[i].balances(charge, now, asked(charge), plan.id(), balances);
+    }
+    return new Judgement(new Decision.Denied(balances), books);
+  }
+
+  /** What a refusal leaves: a lock on who overdrew, and the knock where knocks count. */
+  private static Books refused(Plan plan, Charge charge, Books books, long now, boolean counting) {
+    Lock lock = charge.terms().lock();
+    boolean overdraws = books.overdraws(now, asked(charge), plan.id());
+    Books left = books;
+    if (lock != null && overdraws && !books.isLocked(now)) {
+      left = left.locking(lock, now);
+    }
+    boolean counts = counting && charge.terms().countDenied() && charge.cost() > 0;
+    boolean possible = overdraws || books.fits(now, asked(charge), plan.id());
+    return counts && possible
+        ? left.plus(now, charge.cost(), Books.Manner.KNOCKING, idOf(plan), plan.id() != null)
+        : left;
+  }
+
+  private static Judgement allowed(Plan plan, Books[] books, long now) {
+    List<Charge> charges = plan.charges();
+    List<Balance> balances = new ArrayList<>(2);
+    String id = needsId(plan, books) ? idOf(plan) : null;
+    boolean recording = plan.intent() == Intent.RECORD;
+    boolean[] refused = recording ? new boolean[books.length] : shadowRefusals(plan, books, now);
+    long[] effective = new long[books.length];
+    for (int i = 0; i < books.length; i++) {
+      Charge charge = charges.get(i);
+      effective[i] = books[i].effective(now);
+      if (refused[i]) {
+        books[i] = refused(plan, charge, books[i], now, true);
+        books[i].balances(charge, now, asked(charge), plan.id(), balances);
+        continue;
+      }
+      if (charge.cost() > 0) {
+        Books.Manner manner = recording ? Books.Manner.RECORDING : Books.Manner.FITTING;
+        books[i] =
+            books[i].plus(now, charge.cost(), manner, id == null ? "" : id, plan.id() != null);
+      }
+      books[i].balances(charge, now, 0, null, balances);
+    }
+    return new Judgement(
+        new Decision.Allowed(balances, () -> taken(plan, books, refused, now, effective, id)),
+        books);
+  }
+
+  /** Charges of rules in shadow mode that would have refused the call: each rule as a whole. */
+  private static boolean[] shadowRefusals(Plan plan, Books[] books, long now) {
+    List<Charge> charges = plan.charges();
+    boolean[] refused = new boolean[books.length];
+    for (int i = 0; i < books.length; i++) {
+      Charge charge = charges.get(i);
+      if (!charge.enforced() && !fits(plan, charge, books[i], now)) {
+        for (int j = 0; j < books.length; j++) {
+          refused[j] |= charges.get(j).account().rule().equals(charge.account().rule());
+        }
+      }
+    }
+    return refused;
+  }
+
+  private static boolean needsId(Plan plan, Books[] books) {
+    boolean needed = plan.id() != null;
+    for (Books each : books) {
+      needed |= each.hasLog();
+    }
+    return needed;
+  }
+
+  private static String idOf(Plan plan) {
+    String id = plan.id();
+    return id != null
+        ? id
+        : Long.toUnsignedString(ThreadLocalRandom.current().nextLong(), Character.MAX_RADIX);
+  }
+
+  private static Receipt taken(
+      Plan plan,
+      Books[] books,
+      boolean[] refused,
+      long now,
+      long[] effective,
+      @Nullable String id) {
+    List<Receipt.Entry> entries = new ArrayList<>(books.length);
+    for (int i = 0; i < books.length; i++) {
+      if (!refused[i]) {
+        entries.add(books[i].receipt(plan.charges().get(i), effective[i]));
+      }
+    }
+    return new Receipt(id == null ? idOf(plan) : id, now, entries);
+  }
+
+  private static Receipt receipt(Plan plan, long now, List<Receipt.Entry> entries) {
+    return new Receipt(idOf(plan), now, entries);
+  }
+}

@@ -1,0 +1,192 @@
+package dev.sluice.memory;
+
+import dev.sluice.Balance;
+import dev.sluice.Limit.SlidingLog;
+import java.util.Arrays;
+import java.util.HashSet;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Every call that the sliding logs of one account remember. Mutable: touched under a claim only.
+ */
+final class Log {
+  /*
+   * Three arrays, oldest first, live from `head` to `tail`: when, by which call, and the sum of all
+   * costs up to and with it. Sums make a look a binary search: what was used since a moment is one
+   * subtraction, and the call whose leaving makes room is found by the sum it reaches. `gone` is the
+   * sum of what has left, so the first live entry's cost is sums[head] - gone.
+   *
+   * All logs of an account share it: a shorter window looks at the end of a longer one. It keeps
+   * the newest entries up to the largest limit; older ones could not change a decision.
+   */
+  private long[] times = new long[4];
+  private long[] sums = new long[4];
+  private @Nullable String[] ids = new String[4];
+  private int head;
+  private int tail;
+  private long gone;
+  private long fullSince;
+  private final Set<String> named = new HashSet<>();
+
+  /** A log that was full at a moment, whatever it held. */
+  static Log fullSince(long moment) {
+    Log log = new Log();
+    log.fullSince = moment;
+    return log;
+  }
+
+  long notBefore() {
+    return Math.max(fullSince, head == tail ? 0 : times[tail - 1]);
+  }
+
+  private boolean isFull(SlidingLog limit, long now) {
+    return fullSince > now - limit.windowMicros() && fullSince != 0;
+  }
+
+  /** The first live entry after a moment. */
+  private int firstAfter(long moment) {
+    int low = head;
+    int high = tail;
+    while (low < high) {
+      int middle = (low + high) >>> 1;
+      if (times[middle] > moment) {
+        high = middle;
+      } else {
+        low = middle + 1;
+      }
+    }
+    return low;
+  }
+
+  private long sumBefore(int place) {
+    return place == head ? gone : sums[place - 1];
+  }
+
+  private long total() {
+    return head == tail ? 0 : sums[tail - 1] - gone;
+  }
+
+  private long used(SlidingLog limit, long now) {
+    int first = firstAfter(now - limit.windowMicros());
+    return first == tail ? 0 : sums[tail - 1] - sumBefore(first);
+  }
+
+  long retryAfter(SlidingLog limit, long now, long cost) {
+    if (cost > limit.limit()) {
+      return Balance.NEVER;
+    }
+    long opens = isFull(limit, now) ? fullSince + limit.windowMicros() - now : 0;
+    int first = firstAfter(now - limit.windowMicros());
+    long over = used(limit, now) + cost - limit.limit();
+    if (over <= 0) {
+      return opens;
+    }
+    long wanted = sumBefore(first) + over;
+    int leaving = Arrays.binarySearch(sums, first, tail, wanted);
+    int place = leaving >= 0 ? leaving : -leaving - 1;
+    return Math.max(opens, times[place] + limit.windowMicros() - now);
+  }
+
+  long remaining(SlidingLog limit, long now) {
+    return isFull(limit, now) ? 0 : Math.max(0, limit.limit() - used(limit, now));
+  }
+
+  long resetAfter(SlidingLog limit, long now) {
+    return Math.max(0, notBefore() == 0 ? 0 : notBefore() + limit.windowMicros() - now);
+  }
+
+  /** Whether a call of this id is remembered. */
+  boolean remembers(@Nullable String id, long since) {
+    return id != null && named.contains(id) && place(id) >= firstAfter(since);
+  }
+
+  private int place(String id) {
+    for (int i = tail - 1; i >= head; i--) {
+      if (id.equals(ids[i])) {
+        return i;
+      }
+    }
+    return -1;
+  }
+
+  /**
+   * Remembers a call.
+   *
+   * @param id its own id if {@code isNamed}, else one made for it
+   * @param forgotten the moment up to which nothing matters any more
+   * @param most what the largest limit can look at
+   */
+  void add(long now, long cost, String id, boolean isNamed, long forgotten, long most) {
+    forgetUntil(forgotten);
+    if (tail == times.length) {
+      makeRoom();
+    }
+    long before = head == tail ? gone : sums[tail - 1];
+    times[tail] = now;
+    sums[tail] = before + Math.min(cost, most);
+    ids[tail] = id;
+    tail++;
+    if (isNamed) {
+      named.add(id);
+    }
+    while (sums[head] <= sums[tail - 1] - most) {
+      forgetFirst();
+    }
+    gone = Math.max(gone, sums[tail - 1] - most);
+  }
+
+  /** Takes back up to so much of a call's cost. */
+  void remove(String id, long back) {
+    int place = place(id);
+    if (place < 0) {
+      return;
+    }
+    long less = Math.min(back, sums[place] - sumBefore(place));
+    for (int i = place; i < tail; i++) {
+      sums[i] -= less;
+    }
+    if (sums[place] == sumBefore(place)) {
+      named.remove(id);
+      int after = tail - place - 1;
+      System.arraycopy(times, place + 1, times, place, after);
+      System.arraycopy(sums, place + 1, sums, place, after);
+      System.arraycopy(ids, place + 1, ids, place, after);
+      tail--;
+    }
+  }
+
+  private void forgetUntil(long moment) {
+    while (head < tail && times[head] <= moment) {
+      forgetFirst();
+    }
+  }
+
+  private void forgetFirst() {
+    gone = sums[head];
+    if (ids[head] != null) {
+      named.remove(ids[head]);
+      ids[head] = null;
+    }
+    head++;
+  }
+
+  private void makeRoom() {
+    int size = tail - head;
+    int capacity = size > times.length / 2 ? times.length * 2 : times.length;
+    times = shifted(times, new long[capacity], size);
+    sums = shifted(sums, new long[capacity], size);
+    ids = shifted(ids, new String[capacity], size);
+    tail = size;
+    head = 0;
+  }
+
+  private <A> A shifted(A from, A to, int size) {
+    System.arraycopy(from, head, to, 0, size);
+    return to;
+  }
+
+  boolean isIdle(long now, long longestWindow) {
+    return total() == 0 ? fullSince <= now - longestWindow : notBefore() <= now - longestWindow;
+  }
+}
