@@ -61,7 +61,8 @@ public final class MemoryStore implements Store {
   private final Hand<Map.Entry<Account, Cell>> hand = new Hand<>();
   private final Hand<Map.Entry<Account, Held>> lockHand = new Hand<>();
 
-  private record Held(Cell cell, String reason) {}
+  /** A lock as it was when it was noted: an account that is locked after its end has a new one. */
+  private record Held(Cell cell, String reason, long until) {}
 
   /** A call that was seen: its id and the accounts it asked for. */
   private record Seen(String id, List<Account> accounts) {}
@@ -201,7 +202,7 @@ public final class MemoryStore implements Store {
     long until = now + Durations.micros(length);
     Claims claims = new Claims(List.of(account), now, false);
     claims.books[0] = claims.books[0].lockedUntil(now, until);
-    locks.put(account, new Held(claims.cells.get(0), reason));
+    locks.put(account, new Held(claims.cells.get(0), reason, until));
     claims.release();
     return CompletableFuture.completedFuture(new Restriction(account, instant(until), reason));
   }
@@ -239,8 +240,13 @@ public final class MemoryStore implements Store {
 
   /** Lists an account that is locked, so that it is not pushed out. */
   private void note(Account account, Cell cell, Books books, long now) {
-    if (books.isLocked(now) && !locks.containsKey(account)) {
-      locks.put(account, new Held(cell, String.valueOf(books.terms())));
+    if (!books.isLocked(now)) {
+      return;
+    }
+    Held known = locks.get(account);
+    if (known == null || known.until <= now) {
+      long until = now + books.lockLeft(now);
+      locks.put(account, new Held(cell, String.valueOf(books.terms()), until));
       lockHand.step(locks.entrySet(), entry -> forgetLock(entry, now));
     }
   }
