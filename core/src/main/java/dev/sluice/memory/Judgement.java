@@ -74,7 +74,7 @@ record Judgement(Decision decision, Books[] after) {
     boolean counts = counting && charge.terms().countDenied() && charge.cost() > 0;
     boolean possible = overdraws || books.fits(now, asked(charge), plan.id());
     return counts && possible
-        ? left.plus(now, charge.cost(), Books.Manner.KNOCKING, idOf(plan), plan.id() != null)
+        ? left.plus(now, charge.cost(), Books.Manner.KNOCKING, newId(), false)
         : left;
   }
 
@@ -130,9 +130,11 @@ record Judgement(Decision decision, Books[] after) {
 
   private static String idOf(Plan plan) {
     String id = plan.id();
-    return id != null
-        ? id
-        : Long.toUnsignedString(ThreadLocalRandom.current().nextLong(), Character.MAX_RADIX);
+    return id != null ? id : newId();
+  }
+
+  private static String newId() {
+    return Long.toUnsignedString(ThreadLocalRandom.current().nextLong(), Character.MAX_RADIX);
   }
 
   private static Receipt taken(
