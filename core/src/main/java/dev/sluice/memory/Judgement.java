@@ -57,21 +57,23 @@ record Judgement(Decision decision, Books[] after) {
     List<Balance> balances = new ArrayList<>();
     for (int i = 0; i < books.length; i++) {
       Charge charge = plan.charges().get(i);
-      books[i] = refused(plan, charge, books[i], now, charge.enforced());
+      if (charge.enforced()) {
+        books[i] = refused(plan, charge, books[i], now);
+      }
       books[i].balances(charge, now, asked(charge), plan.id(), balances);
     }
     return new Judgement(new Decision.Denied(balances), books);
   }
 
   /** What a refusal leaves: a lock on who overdrew, and the knock where knocks count. */
-  private static Books refused(Plan plan, Charge charge, Books books, long now, boolean counting) {
+  private static Books refused(Plan plan, Charge charge, Books books, long now) {
     Lock lock = charge.terms().lock();
     boolean overdraws = books.overdraws(now, asked(charge), plan.id());
     Books left = books;
     if (lock != null && overdraws && !books.isLocked(now)) {
       left = left.locking(lock, now);
     }
-    boolean counts = counting && charge.terms().countDenied() && charge.cost() > 0;
+    boolean counts = charge.terms().countDenied() && charge.cost() > 0;
     boolean possible = overdraws || books.fits(now, asked(charge), plan.id());
     return counts && possible
         ? left.plus(now, charge.cost(), Books.Manner.KNOCKING, newId(), false)
@@ -89,7 +91,7 @@ record Judgement(Decision decision, Books[] after) {
       Charge charge = charges.get(i);
       effective[i] = books[i].effective(now);
       if (refused[i]) {
-        books[i] = refused(plan, charge, books[i], now, true);
+        books[i] = refused(plan, charge, books[i], now);
         books[i].balances(charge, now, asked(charge), plan.id(), balances);
         continue;
       }
