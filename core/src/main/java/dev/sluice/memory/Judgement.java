@@ -140,6 +140,7 @@ record Judgement(Decision decision, Books[] after) {
     return Long.toUnsignedString(ThreadLocalRandom.current().nextLong(), Character.MAX_RADIX);
   }
 
+  /** What can be given back; nothing of a record, which may have pushed out what was taken. */
   private static Receipt taken(
       Plan plan,
       Books[] books,
@@ -148,7 +149,8 @@ record Judgement(Decision decision, Books[] after) {
       long[] effective,
       @Nullable String id) {
     List<Receipt.Entry> entries = new ArrayList<>(books.length);
-    for (int i = 0; i < books.length; i++) {
+    boolean took = plan.intent() == Intent.TAKE;
+    for (int i = 0; took && i < books.length; i++) {
       if (!refused[i]) {
         entries.add(books[i].receipt(plan.charges().get(i), effective[i]));
       }
