@@ -43,14 +43,17 @@ public final class MemoryStore implements Store {
    * Accounts live in a Caffeine cache, whose admission by frequency keeps a flood of identities
    * that are seen once from pushing out those that come back. An account whose books are spent
    * (everything has come back, no lock) can be dropped without anybody noticing: whenever an
-   * account is new, a hand moves on over a few others and drops the spent ones, so there is no
-   * thread and no timer.
+   * account is new, a hand moves on over a few others and drops those that were spent a minute ago,
+   * so there is no thread and no timer. The minute is for clocks that step back: what an account
+   * held before the step still counts.
    *
    * A locked account must not be pushed out. It is listed in `locks` with its cell, and an account
    * that the cache does not know is looked for there before it starts afresh.
    */
   private static final long DEFAULT_MOST_ACCOUNTS = 1_000_000;
   private static final long MOST_ANSWERS = 100_000;
+  private static final long FEW_ACCOUNTS = 1_000; // up to here nothing is gained by dropping any
+  private static final long SLACK_MICROS = 60_000_000; // a clock may step back by that much
   private static final Cell UNCLAIMED = new Cell();
 
   private final InstantSource clock;
@@ -267,7 +270,9 @@ public final class MemoryStore implements Store {
     Held held = locks.get(account);
     Cell fresh = held == null ? new Cell() : held.cell;
     Cell raced = cells.asMap().putIfAbsent(account, fresh);
-    hand.step(cells.asMap().entrySet(), entry -> dropIfSpent(entry, now));
+    if (cells.estimatedSize() > FEW_ACCOUNTS) {
+      hand.step(cells.asMap().entrySet(), entry -> dropIfSpent(entry, now - SLACK_MICROS));
+    }
     return raced == null ? fresh : raced;
   }
 
