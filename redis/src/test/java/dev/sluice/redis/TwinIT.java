@@ -235,7 +235,7 @@ class TwinIT {
         }
       }
       Intent intent = chance(8) ? Intent.PEEK : chance(8) ? Intent.RECORD : Intent.TAKE;
-      String id = chance(6) ? "id" + random.nextInt(3) : null;
+      String id = chance(6) ? "id" + random.nextInt(3) + "-" + inForce[0] + inForce[1] : null;
       Plan plan = new Plan(charges, intent, id, OnStoreFailure.ALLOW);
       tell(intent + " " + id + " " + charges);
       Decision expected = join(memory.take(plan));
