@@ -9,7 +9,8 @@
 --   b… f… s…           one tally for each limit, in the order of the rule (see bucket, window, parts)
 -- or a single whole number: see bucket.lua. Times are microseconds since the epoch.
 -- Beside it: key!log (see log.lua); key!lock, "until reason", while the lock lasts, for those who
--- list locks or look at a replica; key!call!ID, the reply to a call with an id, for a minute;
+-- list locks or look at a replica; key!call!ID, the reply to a call with an id, for a
+-- minute (with ! and a digest of its other accounts' keys, if it has any);
 -- key!done!ID, a receipt that was settled. Every key has a TTL.
 --
 -- Time never runs backwards: an account knows the earliest moment that could have written it, and

@@ -227,11 +227,13 @@ local function plan(operation)
     return judge(operation, id, made_id, charges_of(n))
   end
   local memory = KEYS[first_key] .. '!call!' .. id
-  local names = table.concat(KEYS, ' ', first_key, first_key + n - 1)
+  if n > 1 then
+    memory = memory .. '!' .. redis.sha1hex(table.concat(KEYS, ' ', first_key + 1, first_key + n - 1))
+  end
   local seen = redis.call('GET', memory)
   if seen then
-    local moment, whose, numbers = seen:match('^(%d+) (.*)|(.*)$')
-    if whose == names and now - tonumber(moment) < CALL_MEMORY_MICROS then
+    local moment, numbers = seen:match('^(%d+)|(.*)$')
+    if now - tonumber(moment) < CALL_MEMORY_MICROS then
       local reply = {}
       for each in numbers:gmatch('%S+') do
         reply[#reply + 1] = tonumber(each)
@@ -255,7 +257,7 @@ local function plan(operation)
     for i, each in ipairs(reply) do
       numbers[i] = text(each)
     end
-    redis.call('SET', memory, text(now) .. ' ' .. names .. '|' .. table.concat(numbers, ' '), 'PX',
+    redis.call('SET', memory, text(now) .. '|' .. table.concat(numbers, ' '), 'PX',
       text(CALL_MEMORY_MICROS / 1000 + SLACK_MILLIS))
   end
   return reply
