@@ -172,7 +172,11 @@ public final class MemoryStore implements Store {
     for (Receipt.Entry entry : receipt.entries()) {
       remembered = Math.max(remembered, 2 * Books.horizon(entry.terms(), now));
     }
-    if (settled.asMap().putIfAbsent(new Seen(receipt.id(), accounts), remembered) != null) {
+    if (settled
+            .asMap()
+            .putIfAbsent(
+                new Seen(receipt.id() + "@" + receipt.takenAtMicros(), accounts), remembered)
+        != null) {
       return CompletableFuture.completedFuture(false);
     }
     Claims claims = new Claims(accounts, now, false);

@@ -102,7 +102,7 @@ abstract class Operation<R> {
       List<Receipt.Entry> entries = new ArrayList<>();
       int at = 2;
       for (Charge charge : plan.charges()) {
-        boolean taken = number(numbers.get(at++)) == 1;
+        long costTaken = number(numbers.get(at++)) - 1;
         long lockedUntil = number(numbers.get(at++));
         List<Receipt.Mark> marks = new ArrayList<>();
         for (Limit limit : charge.terms().limits()) {
@@ -119,8 +119,8 @@ abstract class Operation<R> {
           marks.add(new Receipt.Mark(number(numbers.get(at + 3)), number(numbers.get(at + 4))));
           at += 5;
         }
-        if (taken) {
-          entries.add(new Receipt.Entry(charge.account(), charge.terms(), charge.cost(), marks));
+        if (costTaken >= 0) {
+          entries.add(new Receipt.Entry(charge.account(), charge.terms(), costTaken, marks));
         }
       }
       String id = plan.id() == null ? madeId : plan.id();
@@ -169,11 +169,13 @@ abstract class Operation<R> {
   /** Settles a receipt, or the entries of it that lie in one slot. */
   static final class Settle extends Operation<Boolean> {
     private final String id;
+    private final long takenAtMicros;
     private final List<Receipt.Entry> entries;
     private final long actualCost;
 
-    Settle(String id, List<Receipt.Entry> entries, long actualCost) {
+    Settle(String id, long takenAtMicros, List<Receipt.Entry> entries, long actualCost) {
       this.id = id;
+      this.takenAtMicros = takenAtMicros;
       this.entries = entries;
       this.actualCost = actualCost;
     }
@@ -198,6 +200,7 @@ abstract class Operation<R> {
       }
       to.add("S");
       to.add(id);
+      to.add(takenAtMicros);
       to.add(actualCost);
       to.add(memory);
       to.add(entries.size());

@@ -110,7 +110,7 @@ public final class RedisStore implements Store {
         List<Receipt.Entry> back =
             taken.entries().stream().filter(entry -> !entry.terms().countDenied()).toList();
         if (!back.isEmpty()) {
-          backs.add(sender.send(new Operation.Settle(taken.id(), back, 0)));
+          backs.add(sender.send(new Operation.Settle(taken.id(), taken.takenAtMicros(), back, 0)));
         }
       }
     }
@@ -209,7 +209,8 @@ public final class RedisStore implements Store {
     int part = 0;
     for (List<Receipt.Entry> entries : slots.values()) {
       String id = ids.length == slots.size() ? ids[part++] : ids[0];
-      parts.add(sender.send(new Operation.Settle(id, entries, actualCost)));
+      parts.add(
+          sender.send(new Operation.Settle(id, receipt.takenAtMicros(), entries, actualCost)));
     }
     return CompletableFuture.allOf(parts.toArray(new CompletableFuture<?>[0]))
         .thenApply(done -> parts.stream().anyMatch(CompletableFuture::join));

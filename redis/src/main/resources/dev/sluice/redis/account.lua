@@ -11,7 +11,7 @@
 -- Beside it: key!log (see log.lua); key!lock, "until reason", while the lock lasts, for those who
 -- list locks or look at a replica; key!call!ID, the reply to a call with an id, for a
 -- minute (with ! and a digest of its other accounts' keys, if it has any);
--- key!done!ID, a receipt that was settled. Every key has a TTL.
+-- key!done!ID@TAKEN, a receipt that was settled. Every key has a TTL.
 --
 -- Time never runs backwards: an account knows the earliest moment that could have written it, and
 -- while the clock shows less, that moment stands still. State from further ahead than the account's

@@ -23,10 +23,15 @@ function parts.full(limit, now)
   return parts_of(limit, limit.limit, div(now, limit.p), limit.limit, '')
 end
 
+-- The oldest part that still counts.
+local function oldest_part(limit, now)
+  local moment = now - limit.W + 1
+  return moment < 0 and -1 or div(moment, limit.p)
+end
+
 -- The same tally without the parts that have left the window.
 local function live(limit, tally, now)
-  local moment = now - limit.W + 1
-  local oldest = moment < 0 and -1 or div(moment, limit.p)
+  local oldest = oldest_part(limit, now)
   if tally.count == 0 or tally.part < oldest then
     return parts.fresh(limit)
   end
@@ -137,9 +142,8 @@ end
 parts.knocking = parts.recording
 
 function parts.minus(limit, tally, now, back, mark)
-  tally = live(limit, tally, now)
   local at = div(mark, limit.p)
-  if tally.count == 0 or at > tally.part then
+  if tally.count == 0 or at > tally.part or at < oldest_part(limit, now) then
     return tally
   end
   if at == tally.part then

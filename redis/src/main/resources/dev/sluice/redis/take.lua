@@ -107,10 +107,10 @@ local function next_account(terms)
   return account
 end
 
-local function balances(reply, account, asked, id, taken)
+local function balances(reply, account, asked, id, cost_taken)
   local left = lock_left(account, now)
   local n = #reply
-  reply[n + 1], reply[n + 2] = taken and 1 or 0, left == 0 and 0 or now + left
+  reply[n + 1], reply[n + 2] = cost_taken + 1, left == 0 and 0 or now + left
   n = n + 2
   local effective = account.effective
   for i, limit in ipairs(account.terms.limits) do
@@ -174,7 +174,7 @@ local function judge(operation, id, made_id, charges)
   local reply = {denied and operation ~= 'R' and 0 or 1, now}
   if operation == 'P' then
     for _, charge in ipairs(charges) do
-      balances(reply, charge.account, charge.asked, id, false)
+      balances(reply, charge.account, charge.asked, id, -1)
     end
     return reply
   end
@@ -190,19 +190,28 @@ local function judge(operation, id, made_id, charges)
       if charge.enforced or reply[1] == 1 then
         refuse(charge, made_id)
       end
-      balances(reply, charge.account, charge.asked, id, false)
+      balances(reply, charge.account, charge.asked, id, -1)
     else
       if charge.cost > 0 then
         count(charge.account, charge.cost, operation == 'R' and 'recording' or 'plus',
           id ~= '' and id or made_id, id ~= '')
       end
-      balances(reply, charge.account, 0, '', operation == 'T')
+      balances(reply, charge.account, 0, '', operation == 'T' and charge.cost or -1)
     end
   end
   return reply
 end
 
 local CALL_MEMORY_MICROS = 60000000
+
+-- A key beside the first of n accounts, of its own for each set of them.
+local function beside(first, n, suffix)
+  local key = KEYS[first] .. suffix
+  if n > 1 then
+    key = key .. '!' .. redis.sha1hex(table.concat(KEYS, ' ', first + 1, first + n - 1))
+  end
+  return key
+end
 
 local function charges_of(n)
   local charges = {}
@@ -217,7 +226,8 @@ end
 
 -- T, P, R   take, peek, record: id or nothing, an id made for it, how many charges, then for each:
 --           terms, cost, 1 if enforced, the number of its rule in the plan.
---           Reply {1 allowed or 0 denied, now, then for each charge: 1 if taken, end of the lock or 0,
+--           Reply {1 allowed or 0 denied, now, then for each charge: 0, or 1 and the cost if it was
+--           taken; the end of the lock or 0;
 --           and for each limit: remaining, retry after (-1 never), reset after, mark, mark's units}
 local function plan(operation)
   local id, made_id = argument(), argument()
@@ -226,10 +236,7 @@ local function plan(operation)
   if id == '' or operation == 'P' then
     return judge(operation, id, made_id, charges_of(n))
   end
-  local memory = KEYS[first_key] .. '!call!' .. id
-  if n > 1 then
-    memory = memory .. '!' .. redis.sha1hex(table.concat(KEYS, ' ', first_key + 1, first_key + n - 1))
-  end
+  local memory = beside(first_key, n, '!call!' .. id)
   local seen = redis.call('GET', memory)
   if seen then
     local moment, numbers = seen:match('^(%d+)|(.*)$')
@@ -263,11 +270,11 @@ local function plan(operation)
   return reply
 end
 
--- S   settle: id, actual cost, microseconds to remember it for, how many accounts, then for each:
---     terms, cost taken, and for each limit its mark and the mark's units. Reply 1, or 0 if done before.
+-- S   settle: id, when it was taken, actual cost, microseconds to remember it for, how many
+--     accounts, then for each: terms, cost taken, and for each limit its mark and the mark's units. Reply 1, or 0 if done before.
 local function settle()
-  local id, actual, memory, n = argument(), number(), number(), number()
-  local done = KEYS[key_cursor + 1] .. '!done!' .. id
+  local id, taken_at, actual, memory, n = argument(), argument(), number(), number(), number()
+  local done = beside(key_cursor + 1, n, '!done!' .. id .. '@' .. taken_at)
   local until_moment = redis.call('GET', done)
   local fresh = not until_moment or now >= tonumber(until_moment)
   if fresh then
