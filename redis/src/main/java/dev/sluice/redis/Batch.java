@@ -83,7 +83,7 @@ final class Batch {
   }
 
   /** The call of the whole script, or null if there is nothing for it. */
-  @Nullable ScriptCall wholeCall(long testNow, long estimatedNow) {
+  @Nullable ScriptCall wholeCall(long testNow, List<Long> moments) {
     if (others.isEmpty()) {
       return null;
     }
@@ -102,7 +102,7 @@ final class Batch {
             return numbers.computeIfAbsent(
                 terms,
                 fresh -> {
-                  texts.add(encoding.apply(fresh).text(estimatedNow));
+                  texts.add(encoding.apply(fresh).text(moments));
                   return texts.size();
                 });
           }

@@ -21,7 +21,6 @@ final class EncodedTerms {
   private final Terms terms;
   private final String head;
   private final List<String> limits = new ArrayList<>();
-  private final boolean hasCalendar;
   private final @Nullable Quick quick;
 
   /**
@@ -49,28 +48,28 @@ final class EncodedTerms {
             + "|"
             + reason(terms.toString());
     terms.limits().forEach(limit -> limits.add(encode(limit)));
-    this.hasCalendar = limits.stream().anyMatch(limit -> limit.endsWith(",0"));
     this.quick = quickOf(terms);
   }
 
-  /** The text of the terms, with calendar rounds around a moment. */
-  String text(long nowMicros) {
+  /** The text of the terms, with the calendar rounds around some moments. */
+  String text(List<Long> moments) {
     StringBuilder text = new StringBuilder(head);
     for (int i = 0; i < limits.size(); i++) {
       text.append('|').append(limits.get(i));
       if (limits.get(i).endsWith(",0") && terms.limits().get(i) instanceof FixedWindow window) {
-        Cycle.Span now = window.cycle().at(nowMicros);
-        Cycle.Span before = window.cycle().at(now.startMicros() - 1);
-        Cycle.Span after = window.cycle().at(now.endMicros());
-        text.append(',').append(before.startMicros()).append(',').append(now.startMicros());
-        text.append(',').append(now.endMicros()).append(',').append(after.endMicros());
+        for (long moment : moments) {
+          Cycle.Span now = window.cycle().at(moment);
+          append(window.cycle().at(now.startMicros() - 1), text);
+          append(now, text);
+          append(window.cycle().at(now.endMicros()), text);
+        }
       }
     }
     return text.toString();
   }
 
-  boolean hasCalendar() {
-    return hasCalendar;
+  private static void append(Cycle.Span round, StringBuilder text) {
+    text.append(',').append(round.startMicros()).append(',').append(round.endMicros());
   }
 
   @Nullable Quick quick() {

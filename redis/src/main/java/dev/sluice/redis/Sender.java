@@ -3,6 +3,7 @@ package dev.sluice.redis;
 import com.github.benmanes.caffeine.cache.Cache;
 import com.github.benmanes.caffeine.cache.Caffeine;
 import dev.sluice.Terms;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
@@ -61,7 +62,7 @@ final class Sender {
 
   <R> CompletableFuture<R> send(Operation<R> operation) {
     if (!gathers) {
-      sendAlone(operation, true, 1, estimatedNow());
+      sendAlone(operation, true, 1, List.of(estimatedNow()));
       return operation.answer;
     }
     if (waitingCount.incrementAndGet() > MOST_WAITING) {
@@ -108,7 +109,7 @@ final class Sender {
         if (size == 0) {
           flying.decrementAndGet();
         } else {
-          fly(batch, 1, estimatedNow())
+          fly(batch, 1, List.of(estimatedNow()))
               .whenComplete(
                   (done, error) -> {
                     flying.decrementAndGet();
@@ -119,10 +120,10 @@ final class Sender {
     }
   }
 
-  private void sendAlone(Operation<?> operation, boolean quickly, int tries, long estimatedNow) {
+  private void sendAlone(Operation<?> operation, boolean quickly, int tries, List<Long> moments) {
     Batch batch = new Batch(this::encode);
     batch.add(operation, quickly);
-    fly(batch, tries, estimatedNow);
+    fly(batch, tries, moments);
   }
 
   private EncodedTerms encode(Terms terms) {
@@ -130,17 +131,17 @@ final class Sender {
   }
 
   /** Sends a batch; done when each of its calls was answered. */
-  private CompletionStage<?> fly(Batch batch, int tries, long estimatedNow) {
+  private CompletionStage<?> fly(Batch batch, int tries, List<Long> moments) {
     long test = testClock.getAsLong();
     Batch.ScriptCall quick = batch.quickCall(test);
-    Batch.ScriptCall whole = batch.wholeCall(test, estimatedNow);
+    Batch.ScriptCall whole = batch.wholeCall(test, moments);
     CompletionStage<?> quickDone =
         run(
             quick,
             tries,
-            replies ->
-                batch.readQuick(replies, slow -> sendAlone(slow, false, tries, estimatedNow())));
-    CompletionStage<?> wholeDone = run(whole, tries, replies -> readWhole(whole, replies, tries));
+            replies -> batch.readQuick(replies, slow -> sendAlone(slow, false, tries, moments)));
+    CompletionStage<?> wholeDone =
+        run(whole, tries, replies -> readWhole(whole, replies, tries, moments));
     return quick == null ? wholeDone : whole == null ? quickDone : both(quickDone, wholeDone);
   }
 
@@ -183,7 +184,8 @@ final class Sender {
     }
   }
 
-  private void readWhole(Batch.@Nullable ScriptCall call, List<Object> replies, int tries) {
+  private void readWhole(
+      Batch.@Nullable ScriptCall call, List<Object> replies, int tries, List<Long> moments) {
     if (call == null) {
       return;
     }
@@ -199,7 +201,9 @@ final class Sender {
       if (moment == null) {
         complete(operation, reply);
       } else if (tries < MOST_TRIES) {
-        sendAlone(operation, false, tries + 1, moment);
+        List<Long> more = new ArrayList<>(moments);
+        more.add(moment);
+        sendAlone(operation, false, tries + 1, more);
       } else {
         operation.answer.completeExceptionally(
             new StoreFault(
@@ -232,7 +236,7 @@ final class Sender {
               && (tryAgain || (resending && operation.isSafeToResend()));
       if (resend) {
         CompletableFuture.delayedExecutor(RESEND_MILLIS, TimeUnit.MILLISECONDS)
-            .execute(() -> sendAlone(operation, true, tries + 1, estimatedNow()));
+            .execute(() -> sendAlone(operation, true, tries + 1, List.of(estimatedNow())));
       } else {
         operation.answer.completeExceptionally(fault);
       }

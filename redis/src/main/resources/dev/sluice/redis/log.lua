@@ -70,6 +70,24 @@ function log.remembers(account, id, since)
   return score and tonumber(score) > since
 end
 
+-- Forgets so many of the oldest members; members of one moment have no order, so the newest call is
+-- spared by its id.
+local function forget_oldest(account, id, cost, excess)
+  if excess <= 0 then
+    return
+  end
+  local newest = {[id] = true}
+  for i = 2, cost do
+    newest[id .. '\31' .. i] = true
+  end
+  for _, member in ipairs(redis.call('ZRANGE', account.log_key, 0, excess + cost - 1)) do
+    if excess > 0 and not newest[member] then
+      redis.call('ZREM', account.log_key, member)
+      excess = excess - 1
+    end
+  end
+end
+
 function log.add(account, now, cost, id, since, most, trims)
   if account.foreign_log then
     redis.call('DEL', account.log_key)
@@ -92,10 +110,7 @@ function log.add(account, now, cost, id, since, most, trims)
     redis.call('ZADD', account.log_key, unpack(members))
   end
   if trims then
-    local excess = redis.call('ZCARD', account.log_key) - most
-    if excess > 0 then
-      redis.call('ZREMRANGEBYRANK', account.log_key, 0, excess - 1)
-    end
+    forget_oldest(account, id, cost, redis.call('ZCARD', account.log_key) - most)
   end
   account.newest = now
   account.log_written = true

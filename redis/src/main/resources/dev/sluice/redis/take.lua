@@ -18,7 +18,8 @@ end
 -- Terms: parts joined by '|'
 --   d,d,…        lock durations, or nothing;   memory     lock memory;   0 or 1   denied calls count
 --   reason       what a lock it sets is announced with, percent-encoded
---   limits       b,capacity,P,R,tag   f,limit,cycle,length,edge,edge,…   s,limit,W,p   l,limit,W
+--   limits       b,capacity,P,R,tag   s,limit,W,p   l,limit,W
+--                f,limit,cycle,length   or, of a calendar, 0 and then rounds: start,end,start,end,…
 local function terms_of(encoded)
   local fields = {}
   for field in encoded:gmatch('[^|]+') do
@@ -49,9 +50,9 @@ local function terms_of(encoded)
         limit.length = tonumber(parameters[4])
         span = limit.length
       else
-        limit.edges = {}
+        limit.rounds = {}
         for j = 5, #parameters do
-          limit.edges[j - 4] = tonumber(parameters[j])
+          limit.rounds[j - 4] = tonumber(parameters[j])
         end
         terms.calendar[#terms.calendar + 1] = limit
       end

@@ -15,10 +15,10 @@ local function round(limit, now)
     local start = now - fmod(now, limit.length)
     return start, start + limit.length
   end
-  local edges = limit.edges
-  for i = 1, #edges - 1 do
-    if edges[i] <= now and now < edges[i + 1] then
-      return edges[i], edges[i + 1]
+  local rounds = limit.rounds
+  for i = 1, #rounds, 2 do
+    if rounds[i] <= now and now < rounds[i + 1] then
+      return rounds[i], rounds[i + 1]
     end
   end
   wanted = now
