@@ -9,6 +9,7 @@
 --        denied one; or SLOW if the account needs the whole script, and nothing was done to it}
 
 local EPOCH = 1767225600000000 -- 2026-01-01T00:00:00Z
+local LATEST = 900000000000000
 local SLACK_MILLIS = 60000
 local SLOW = -9007199254740991
 
@@ -23,6 +24,7 @@ local first = 1
 for g = 2, #ARGV, 4 do
   local tag, full, asked, count = ARGV[g], tonumber(ARGV[g + 1]), tonumber(ARGV[g + 2]), ARGV[g + 3]
   local last = first + count - 1
+  local has_short_form = now >= EPOCH and now + full - EPOCH < LATEST
   local values = redis.call('MGET', unpack(KEYS, first, last))
   for i = first, last do
     local key = KEYS[i]
@@ -40,7 +42,7 @@ for g = 2, #ARGV, 4 do
         end
       end
     end
-    if not lacks or lacks > full then
+    if not lacks or lacks > full or not has_short_form then
       replies[i + 1] = SLOW
     elseif lacks + asked > full then
       replies[i + 1] = -1 - lacks
