@@ -73,8 +73,7 @@ record Judgement(Decision decision, Books[] after) {
     if (lock != null && overdraws && !books.isLocked(now)) {
       left = left.locking(lock, now);
     }
-    boolean counts =
-        charge.terms().countDenied() && charge.cost() > 0 && !books.isLocked(now);
+    boolean counts = charge.terms().countDenied() && charge.cost() > 0 && !books.isLocked(now);
     boolean possible = overdraws || books.fits(now, asked(charge), plan.id());
     return counts && possible
         ? left.plus(now, charge.cost(), Books.Manner.KNOCKING, newId(), false)
