@@ -333,6 +333,9 @@ final class Books {
   }
 
   private int placeOf(Limit limit, int i) {
+    if (i < tallies.length && limit(i).equals(limit)) {
+      return i;
+    }
     int same = require(terms).limits().indexOf(limit);
     if (same >= 0) {
       return same;
