@@ -114,6 +114,12 @@ public final class MemoryStore implements Store {
     return CompletableFuture.completedFuture(decision);
   }
 
+  /** How many accounts are kept now. */
+  long size() {
+    cells.cleanUp();
+    return cells.estimatedSize();
+  }
+
   private static List<Account> accounts(Plan plan) {
     return plan.charges().stream().map(Charge::account).toList();
   }

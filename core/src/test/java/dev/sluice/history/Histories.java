@@ -38,6 +38,11 @@ public final class Histories {
     long count = Long.getLong("sluice.histories", usually);
     long first = new SplittableRandom().nextLong();
     System.out.printf("Playing %,d histories from seed %d on.%n", count, first);
+    return play(first, count);
+  }
+
+  /** Plays so many histories, the first of them of a given seed. */
+  long play(long first, long count) {
     long start = ManagementFactory.getThreadMXBean().getCurrentThreadCpuTime();
     for (long i = 0; i < count; i++) {
       play(first + i, i % WITHOUT_DENIALS == 0);
