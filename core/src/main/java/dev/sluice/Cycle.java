@@ -8,8 +8,8 @@ import java.time.YearMonth;
 import java.time.ZoneId;
 import java.time.ZoneOffset;
 import java.time.ZonedDateTime;
-import java.time.temporal.ChronoUnit;
 import java.time.temporal.TemporalAdjusters;
+import java.time.zone.ZoneOffsetTransition;
 import java.util.Locale;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
@@ -114,6 +114,10 @@ public final class Cycle {
       return known;
     }
     Span found = length != null ? aligned(Durations.micros(length), micros) : byCalendar(micros);
+    if (!found.holds(micros)) {
+      // Clocks set back over midnight: the day before comes again, after its end.
+      found = byCalendar(found.endMicros());
+    }
     last = found;
     return found;
   }
@@ -134,8 +138,7 @@ public final class Cycle {
                 Math.floorDiv(micros, 1_000_000L), Math.floorMod(micros, 1_000_000L) * 1_000)
             .atZone(zone);
     return switch (Objects.requireNonNull(unit)) {
-      case MINUTE -> span(now.truncatedTo(ChronoUnit.MINUTES), Duration.ofMinutes(1));
-      case HOUR -> span(now.truncatedTo(ChronoUnit.HOURS), Duration.ofHours(1));
+      case MINUTE, HOUR -> byTheClock(now);
       case DAY -> span(now.toLocalDate(), now.toLocalDate().plusDays(1));
       case WEEK -> {
         LocalDate start =
@@ -163,9 +166,22 @@ public final class Cycle {
     return month.atDay(Math.min(anchorDay, month.lengthOfMonth()));
   }
 
-  private static Span span(ZonedDateTime start, Duration length) {
-    long micros = start.toEpochSecond() * 1_000_000;
-    return new Span(micros, micros + Durations.micros(length));
+  /** An hour or minute of the local clock, cut where the clock is changed in its midst. */
+  private Span byTheClock(ZonedDateTime now) {
+    long seconds = nominal().toSeconds();
+    long second = now.toEpochSecond();
+    long start = second - Math.floorMod(second + now.getOffset().getTotalSeconds(), seconds);
+    long end = start + seconds;
+    ZoneOffsetTransition before =
+        zone.getRules().previousTransition(Instant.ofEpochSecond(second + 1));
+    if (before != null) {
+      start = Math.max(start, before.toEpochSecond());
+    }
+    ZoneOffsetTransition after = zone.getRules().nextTransition(Instant.ofEpochSecond(second));
+    if (after != null) {
+      end = Math.min(end, after.toEpochSecond());
+    }
+    return new Span(start * 1_000_000, end * 1_000_000);
   }
 
   private Span span(LocalDate first, LocalDate next) {

@@ -46,9 +46,10 @@ public final class Identity implements Comparable<Identity> {
   }
 
   public static Identity of(String name, String value) {
+    checkedName(name);
     return value.isEmpty()
         ? new Identity(new String[0], new String[0])
-        : new Identity(new String[] {checkedName(name)}, new String[] {checkedValue(name, value)});
+        : new Identity(new String[] {name}, new String[] {checkedValue(name, value)});
   }
 
   public static Identity of(String name1, String value1, String name2, String value2) {

@@ -37,7 +37,8 @@ public sealed interface Limit {
 
   /** At most {@code limit} in any {@code window}, counted in sixty parts of it. */
   static SlidingWindow sliding(long limit, Duration window) {
-    return new SlidingWindow(limit, window, SlidingWindow.defaultPrecision(window));
+    return new SlidingWindow(
+        limit, window, SlidingWindow.defaultPrecision(checkSpan("per", window)));
   }
 
   /** At most {@code limit} in any {@code window}, counted in parts of {@code precision}. */

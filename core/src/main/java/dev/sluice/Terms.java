@@ -32,6 +32,26 @@ public record Terms(List<Limit> limits, @Nullable Lock lock, boolean countDenied
     return new Terms(limits, lock, countDenied);
   }
 
+  /**
+   * How long the state of an account can matter, in microseconds.
+   *
+   * @param nowMicros tells how long the present round of a calendar window is
+   */
+  public long memoryMicros(long nowMicros) {
+    long longest = 0;
+    for (Limit limit : limits) {
+      long span = Durations.micros(limit.window());
+      if (limit instanceof Limit.FixedWindow window) {
+        Cycle.Span round = window.cycle().at(nowMicros);
+        span = round.endMicros() - round.startMicros();
+      } else if (limit instanceof Limit.SlidingWindow window) {
+        span += window.precisionMicros();
+      }
+      longest = Math.max(longest, span);
+    }
+    return longest;
+  }
+
   /** Reads like the rule file: {@code 3 per 30m, then locked for 30m}. */
   @Override
   public String toString() {

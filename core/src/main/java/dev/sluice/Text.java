@@ -15,13 +15,22 @@ public final class Text {
     StringBuilder text = new StringBuilder("'");
     for (int i = 0; i < Math.min(value.length(), SHOWN); i++) {
       char c = value.charAt(i);
-      if (c < ' ' || (c >= 0x7f && c < 0xa0) || c == 0x2028 || c == 0x2029) {
+      if (c < ' ' || (c >= 0x7f && c < 0xa0) || c == 0x2028 || c == 0x2029 || isAlone(value, i)) {
         text.append("\\u%04x".formatted((int) c));
       } else {
         text.append(c);
       }
     }
     return text.append(value.length() > SHOWN ? "…'" : "'").toString();
+  }
+
+  /** Whether a character is half of a pair whose other half is missing. */
+  private static boolean isAlone(String value, int i) {
+    char c = value.charAt(i);
+    return Character.isHighSurrogate(c)
+        ? i + 1 == value.length() || !Character.isLowSurrogate(value.charAt(i + 1))
+        : Character.isLowSurrogate(c)
+            && (i == 0 || !Character.isHighSurrogate(value.charAt(i - 1)));
   }
 
   /** The name among many that was probably meant, if one is near enough. */

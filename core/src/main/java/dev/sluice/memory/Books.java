@@ -2,7 +2,6 @@ package dev.sluice.memory;
 
 import dev.sluice.Balance;
 import dev.sluice.Charge;
-import dev.sluice.Cycle;
 import dev.sluice.Durations;
 import dev.sluice.Limit;
 import dev.sluice.Limit.FixedWindow;
@@ -74,11 +73,11 @@ final class Books {
   @SuppressWarnings("ReferenceEquality") // the same terms need no comparing; equal ones are rare
   Books at(Terms wanted, long now) {
     Books books = this;
-    if (aside != null && now >= aside.notBefore - horizon(wanted, now)) {
+    if (aside != null && now >= aside.notBefore - wanted.memoryMicros(now)) {
       books = aside.books.locked(later(lock, aside.books.lock));
     }
     long notBefore = books.terms == wanted ? books.notBefore() : books.notBeforeUnder(wanted);
-    if (notBefore > now && notBefore - horizon(wanted, now) > now) {
+    if (notBefore > now && notBefore - wanted.memoryMicros(now) > now) {
       books = books.setAside(wanted, now, notBefore);
     }
     return books.terms == wanted ? books : books.under(wanted, Math.max(now, notBefore));
@@ -127,22 +126,6 @@ final class Books {
       }
     }
     return false;
-  }
-
-  /** How long the books of these terms can matter. */
-  static long horizon(Terms terms, long now) {
-    long longest = 0;
-    for (Limit limit : terms.limits()) {
-      long span = Durations.micros(limit.window());
-      if (limit instanceof FixedWindow window) {
-        Cycle.Span round = window.cycle().at(now);
-        span = round.endMicros() - round.startMicros();
-      } else if (limit instanceof SlidingWindow window) {
-        span += window.precisionMicros();
-      }
-      longest = Math.max(longest, span);
-    }
-    return longest;
   }
 
   private Books setAside(Terms wanted, long now, long notBefore) {
@@ -226,7 +209,7 @@ final class Books {
     if (aside != null || !isLockForgotten(now) || effective(now) != now) {
       return false;
     }
-    if (terms != null && log != null && !log.isIdle(now, horizon(terms, now))) {
+    if (terms != null && log != null && !log.isIdle(now, terms.memoryMicros(now))) {
       return false;
     }
     for (Tally tally : tallies) {

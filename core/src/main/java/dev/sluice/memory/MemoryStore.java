@@ -117,6 +117,12 @@ public final class MemoryStore implements Store {
     return CompletableFuture.completedFuture(decision);
   }
 
+  /** How many accounts are kept now. */
+  long size() {
+    cells.cleanUp();
+    return cells.estimatedSize();
+  }
+
   private static List<Account> accounts(Plan plan) {
     return plan.charges().stream().map(Charge::account).toList();
   }
@@ -170,7 +176,7 @@ public final class MemoryStore implements Store {
     List<Account> accounts = receipt.entries().stream().map(Receipt.Entry::account).toList();
     long remembered = CALL_MEMORY.toMillis() * 1_000;
     for (Receipt.Entry entry : receipt.entries()) {
-      remembered = Math.max(remembered, 2 * Books.horizon(entry.terms(), now));
+      remembered = Math.max(remembered, 2 * entry.terms().memoryMicros(receipt.takenAtMicros()));
     }
     if (settled
             .asMap()

@@ -194,9 +194,7 @@ abstract class Operation<R> {
     void write(Arguments to) {
       long memory = Duration.ofMinutes(1).toMillis() * 1_000;
       for (Receipt.Entry entry : entries) {
-        for (Limit limit : entry.terms().limits()) {
-          memory = Math.max(memory, 2 * Durations.micros(limit.window()));
-        }
+        memory = Math.max(memory, 2 * entry.terms().memoryMicros(takenAtMicros));
       }
       to.add("S");
       to.add(id);

@@ -1,0 +1,110 @@
+package dev.sluice.history;
+
+import dev.sluice.Account;
+import dev.sluice.Balance;
+import dev.sluice.Charge;
+import dev.sluice.Decision;
+import dev.sluice.Intent;
+import dev.sluice.Plan;
+import dev.sluice.Receipt;
+import dev.sluice.Restriction;
+import dev.sluice.Store;
+import dev.sluice.Terms;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CompletionStage;
+import java.util.function.UnaryOperator;
+import org.jspecify.annotations.Nullable;
+
+/** A store around a right one, for bugs to be put into. */
+class Broken implements Store {
+  private final Store right;
+
+  Broken(Store right) {
+    this.right = right;
+  }
+
+  /** A balance as this store tells it. */
+  Balance balance(Balance balance) {
+    return balance;
+  }
+
+  static Balance waiting(Balance b, long longer) {
+    return new Balance(
+        b.account(),
+        b.limit(),
+        b.enforced(),
+        b.remaining(),
+        b.retryAfterMicros() + longer,
+        b.resetAfterMicros(),
+        b.lockedUntilMicros());
+  }
+
+  static Plan with(Plan plan, Intent intent) {
+    return new Plan(plan.charges(), intent, null, plan.policy());
+  }
+
+  static Plan terms(Plan plan, UnaryOperator<Terms> other) {
+    List<Charge> charges =
+        plan.charges().stream()
+            .map(c -> new Charge(c.account(), other.apply(c.terms()), c.cost(), c.enforced()))
+            .toList();
+    return new Plan(charges, plan.intent(), plan.id(), plan.policy());
+  }
+
+  /** An entry that forgets how much of it has come back by itself. */
+  static Receipt.Entry farAhead(Receipt.Entry entry) {
+    List<Receipt.Mark> marks =
+        entry.marks().stream()
+            .map(mark -> new Receipt.Mark(mark.micros() + (1L << 40), 0))
+            .toList();
+    return new Receipt.Entry(entry.account(), entry.terms(), entry.cost(), marks);
+  }
+
+  static <T> T await(CompletionStage<T> stage) {
+    return stage.toCompletableFuture().join();
+  }
+
+  @Override
+  public CompletionStage<Decision> take(Plan plan) {
+    return right
+        .take(plan)
+        .thenApply(
+            decision -> {
+              List<Balance> balances = decision.balances().stream().map(this::balance).toList();
+              return decision instanceof Decision.Allowed allowed
+                  ? new Decision.Allowed(balances, allowed::receipt)
+                  : new Decision.Denied(balances);
+            });
+  }
+
+  @Override
+  public CompletionStage<Boolean> settle(Receipt receipt, long actualCost) {
+    return right.settle(receipt, actualCost);
+  }
+
+  @Override
+  public CompletionStage<Boolean> reset(Account account) {
+    return right.reset(account);
+  }
+
+  @Override
+  public CompletionStage<Restriction> lock(Account account, Duration length, String reason) {
+    return right.lock(account, length, reason);
+  }
+
+  @Override
+  public CompletionStage<Boolean> lift(Account account) {
+    return right.lift(account);
+  }
+
+  @Override
+  public CompletionStage<List<Restriction>> locks(@Nullable String rule) {
+    return right.locks(rule);
+  }
+
+  @Override
+  public void close() {
+    right.close();
+  }
+}
