@@ -153,7 +153,7 @@ sealed interface Tally {
           mark.micros() < now ? 0 : (mark.micros() - now) * limit.unitsPerMicro() + mark.units();
       long most = Math.min(back, Limit.LARGEST / limit.unitsPerToken()) * limit.unitsPerToken();
       long lacking = lacking(now);
-      return lackingUnits(now, Math.max(0, lacking - Math.min(most, coming)));
+      return lacking == 0 ? this : lackingUnits(now, Math.max(0, lacking - Math.min(most, coming)));
     }
 
     @Override

@@ -259,6 +259,9 @@ local function at(account, terms, now)
   end
   account.tallies, account.terms = found, terms
   account.effective = max(now, earliest(account, terms, found, {}))
+  for _, limit in ipairs(terms.calendar) do
+    round(limit, account.effective) -- asks for the round now if it is not there
+  end
 end
 
 -- Does what `at` put off: moves books aside or back. Called before an account is changed.

@@ -94,7 +94,8 @@ end
 function bucket.minus(limit, tally, now, back, mark, mark_units)
   local coming = mark < now and 0 or (mark - now) * limit.R + mark_units
   local most = min(back, div(LARGEST, limit.P)) * limit.P
-  return bucket_lacking(limit, now, max(0, bucket.lacking(limit, tally, now) - min(most, coming)))
+  local lacking = bucket.lacking(limit, tally, now)
+  return lacking == 0 and tally or bucket_lacking(limit, now, max(0, lacking - min(most, coming)))
 end
 
 function bucket.mark(_, tally)
