@@ -31,7 +31,8 @@ final class Books {
    * the present take their place: the account is open again within one window. When the clock comes
    * near the time of the books set aside, they return: a clock that toggles between two times
    * finds at each what it left there, or less. They return one memory early, because what was
-   * counted before that moment no longer matters at theirs.
+   * counted before that moment no longer matters at theirs. What was counted in the present since
+   * then does matter: then the strictest books of their time return in their place.
    */
   private final @Nullable Terms terms;
   private final @Nullable Tally[] tallies;
@@ -68,7 +69,8 @@ final class Books {
   Books at(Terms wanted, long now) {
     Books books = this;
     if (aside != null && now >= aside.notBefore() - horizon(wanted, now)) {
-      books = aside.locked(later(lock, aside.lock));
+      Held held = later(lock, aside.lock);
+      books = isUnused(now) ? aside.locked(held) : strictest(wanted, aside.notBefore(), held, null);
     }
     long notBefore = books.notBefore();
     if (notBefore > now && notBefore - horizon(wanted, now) > now) {
@@ -108,19 +110,25 @@ final class Books {
 
   private Books setAside(Terms wanted, long now) {
     Books farther = aside != null && aside.notBefore() > notBefore() ? aside : this;
-    @Nullable Tally[] full = new Tally[wanted.limits().size()];
-    boolean hasLog = false;
-    for (int i = 0; i < full.length; i++) {
-      Limit limit = wanted.limits().get(i);
-      full[i] = limit instanceof SlidingLog ? null : Tally.fresh(limit).full(now);
-      hasLog |= limit instanceof SlidingLog;
-    }
     Held held = lock;
     if (held != null && held.from > now) {
       held = new Held(now, now + (held.until - held.from), held.nth);
     }
     Books alone = new Books(farther.terms, farther.tallies, farther.log, farther.lock, null);
-    return new Books(wanted, full, hasLog ? Log.fullSince(now) : null, held, alone);
+    return strictest(wanted, now, held, alone);
+  }
+
+  /** Books of which nothing is left at a moment. */
+  private static Books strictest(
+      Terms wanted, long moment, @Nullable Held held, @Nullable Books aside) {
+    @Nullable Tally[] full = new Tally[wanted.limits().size()];
+    boolean hasLog = false;
+    for (int i = 0; i < full.length; i++) {
+      Limit limit = wanted.limits().get(i);
+      full[i] = limit instanceof SlidingLog ? null : Tally.fresh(limit).full(moment);
+      hasLog |= limit instanceof SlidingLog;
+    }
+    return new Books(wanted, full, hasLog ? Log.fullSince(moment) : null, held, aside);
   }
 
   /** The same usage under other terms: a limit finds its tally, or one of its kind, or is fresh. */
@@ -177,7 +185,12 @@ final class Books {
 
   /** Whether nothing here could change a decision any more. */
   boolean isSpent(long now) {
-    if (aside != null || !isLockForgotten(now) || effective(now) != now) {
+    return aside == null && isLockForgotten(now) && isUnused(now);
+  }
+
+  /** Whether everything that was counted has come back. */
+  private boolean isUnused(long now) {
+    if (effective(now) != now) {
       return false;
     }
     if (terms != null && log != null && !log.isIdle(now, horizon(terms, now))) {
