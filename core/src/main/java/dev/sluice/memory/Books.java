@@ -31,7 +31,8 @@ final class Books {
    * the present take their place: the account is open again within one window. When the clock comes
    * near the time of the books set aside, they return: a clock that toggles between two times
    * finds at each what it left there, or less. They return one memory early, because what was
-   * counted before that moment no longer matters at theirs.
+   * counted before that moment no longer matters at theirs. What was counted in the present since
+   * then does matter: then the strictest books of their time return in their place.
    */
   private final @Nullable Terms terms;
   private final @Nullable Tally[] tallies;
@@ -74,7 +75,9 @@ final class Books {
   Books at(Terms wanted, long now) {
     Books books = this;
     if (aside != null && now >= aside.notBefore - wanted.memoryMicros(now)) {
-      books = aside.books.locked(later(lock, aside.books.lock));
+      Held held = later(lock, aside.books.lock);
+      books =
+          isUnused(now) ? aside.books.locked(held) : strictest(wanted, aside.notBefore, held, null);
     }
     long notBefore = books.terms == wanted ? books.notBefore() : books.notBeforeUnder(wanted);
     if (notBefore > now && notBefore - wanted.memoryMicros(now) > now) {
@@ -129,11 +132,6 @@ final class Books {
   }
 
   private Books setAside(Terms wanted, long now, long notBefore) {
-    @Nullable Tally[] full = new Tally[wanted.limits().size()];
-    for (int i = 0; i < full.length; i++) {
-      Limit limit = wanted.limits().get(i);
-      full[i] = limit instanceof SlidingLog ? null : Tally.fresh(limit).full(now);
-    }
     Held held = lock;
     if (held != null && held.from > now) {
       held = new Held(now, now + (held.until - held.from), held.nth, held.memory);
@@ -142,7 +140,18 @@ final class Books {
         aside != null && aside.notBefore > notBefore
             ? aside
             : new Aside(new Books(terms, tallies, log, lock, null), notBefore);
-    return new Books(wanted, full, hasLog(wanted) ? Log.fullSince(now) : null, held, farther);
+    return strictest(wanted, now, held, farther);
+  }
+
+  /** Books of which nothing is left at a moment. */
+  private static Books strictest(
+      Terms wanted, long moment, @Nullable Held held, @Nullable Aside aside) {
+    @Nullable Tally[] full = new Tally[wanted.limits().size()];
+    for (int i = 0; i < full.length; i++) {
+      Limit limit = wanted.limits().get(i);
+      full[i] = limit instanceof SlidingLog ? null : Tally.fresh(limit).full(moment);
+    }
+    return new Books(wanted, full, hasLog(wanted) ? Log.fullSince(moment) : null, held, aside);
   }
 
   /** The same usage under other terms: a limit finds its tally, or one of its kind, or is fresh. */
@@ -206,7 +215,12 @@ final class Books {
 
   /** Whether nothing here could change a decision any more. */
   boolean isSpent(long now) {
-    if (aside != null || !isLockForgotten(now) || effective(now) != now) {
+    return aside == null && isLockForgotten(now) && isUnused(now);
+  }
+
+  /** Whether everything that was counted has come back. */
+  private boolean isUnused(long now) {
+    if (effective(now) != now) {
       return false;
     }
     if (terms != null && log != null && !log.isIdle(now, terms.memoryMicros(now))) {

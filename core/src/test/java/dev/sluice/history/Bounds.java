@@ -49,18 +49,22 @@ final class Bounds {
 
   /** For every earlier event: all since then is at most capacity + refill · time / period. */
   private static boolean breaks(Limit.TokenBucket bucket, List<Event> events, long now, long cost) {
-    BigInteger period = BigInteger.valueOf(Durations.micros(bucket.period()));
     long sum = cost;
     for (int i = events.size() - 1; i >= 0; i--) {
       Event event = events.get(i);
       sum += event.cost;
-      BigInteger beyond = BigInteger.valueOf(sum - bucket.capacity()).multiply(period);
-      BigInteger refilled =
-          BigInteger.valueOf(now - event.at).multiply(BigInteger.valueOf(bucket.refill()));
-      if (beyond.compareTo(refilled) > 0) {
+      if (breaks(bucket, now - event.at, sum)) {
         return true;
       }
     }
     return false;
+  }
+
+  /** Whether so much is more than may pass in a time. */
+  static boolean breaks(Limit.TokenBucket bucket, long micros, long sum) {
+    BigInteger period = BigInteger.valueOf(Durations.micros(bucket.period()));
+    BigInteger beyond = BigInteger.valueOf(sum - bucket.capacity()).multiply(period);
+    BigInteger refilled = BigInteger.valueOf(micros).multiply(BigInteger.valueOf(bucket.refill()));
+    return beyond.compareTo(refilled) > 0;
   }
 }

@@ -16,6 +16,7 @@ import java.util.List;
 import java.util.concurrent.CompletionStage;
 import java.util.function.Function;
 import java.util.function.UnaryOperator;
+import java.util.stream.LongStream;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
@@ -171,8 +172,9 @@ class CheckerTest {
   @EnumSource
   void storeWithABugIsFound(Bug bug) {
     Function<MovableClock, Store> open = clock -> bug.breaking.apply(MemoryStore.create(clock, 99));
+    Histories histories = new Histories(open);
 
-    assertThatThrownBy(() -> new Histories(open).play(7, HISTORIES))
+    assertThatThrownBy(() -> LongStream.range(0, HISTORIES).forEach(histories::playOne))
         .isInstanceOf(AssertionError.class)
         .hasMessageContaining("seed");
   }

@@ -6,6 +6,7 @@ import dev.sluice.contract.Scene;
 import java.lang.management.ManagementFactory;
 import java.util.SplittableRandom;
 import java.util.function.Function;
+import java.util.function.LongConsumer;
 
 /**
  * Many random histories, one after another, each checked against the model and the promises.
@@ -13,10 +14,9 @@ import java.util.function.Function;
  * <p>{@code -Dsluice.seed=…} plays that one alone; {@code -Dsluice.histories=…} says how many.
  */
 public final class Histories {
-  private static final int WITHOUT_DENIALS = 8;
+  private static final int THOROUGH = 8;
 
   private final Function<MovableClock, Store> open;
-  private long steps;
 
   /**
    * Histories for one kind of store.
@@ -29,34 +29,39 @@ public final class Histories {
 
   /** Plays so many histories unless the system properties say otherwise; gives their number. */
   public long play(long usually) {
-    Long only = Long.getLong("sluice.seed");
-    if (only != null) {
-      System.out.printf("Playing the history of seed %d.%n", only);
-      play(only, true);
-      return 1;
-    }
-    long count = Long.getLong("sluice.histories", usually);
-    long first = new SplittableRandom().nextLong();
-    System.out.printf("Playing %,d histories from seed %d on.%n", count, first);
-    return play(first, count);
+    return repeat("histories", usually, this::playOne);
   }
 
-  /** Plays so many histories, the first of them of a given seed. */
-  long play(long first, long count) {
+  /** Plays so many histories under clocks that step, jump and toggle. */
+  public long playOnWildClocks(long usually) {
+    return repeat("histories on wild clocks", usually, this::playOnWildClock);
+  }
+
+  private static long repeat(String what, long usually, LongConsumer history) {
+    Long only = Long.getLong("sluice.seed");
+    long count = only != null ? 1 : Long.getLong("sluice.histories", usually);
+    long first = only != null ? only : new SplittableRandom().nextLong();
+    System.out.printf("Playing %,d %s from seed %d on.%n", count, what, first);
     long start = ManagementFactory.getThreadMXBean().getCurrentThreadCpuTime();
     for (long i = 0; i < count; i++) {
-      play(first + i, i % WITHOUT_DENIALS == 0);
+      history.accept(first + i);
     }
     long nanos = ManagementFactory.getThreadMXBean().getCurrentThreadCpuTime() - start;
-    System.out.printf(
-        "Played %,d histories of %,d steps in %,d ms of CPU time.%n",
-        count, steps, nanos / 1_000_000);
+    System.out.printf("Played %,d %s in %,d ms of CPU time.%n", count, what, nanos / 1_000_000);
     return count;
   }
 
-  private void play(long seed, boolean thorough) {
+  void playOnWildClock(long seed) {
+    with((store, clock) -> new WildClock(seed, store, clock).play());
+  }
+
+  /** Plays the history of a seed; some also without the denied calls, and one world alone. */
+  void playOne(long seed) {
+    playOne(seed, Long.getLong("sluice.seed") != null || seed % THOROUGH == 0);
+  }
+
+  private void playOne(long seed, boolean thorough) {
     History history = History.of(seed);
-    steps += history.steps().size();
     try {
       with(
           (store, clock) -> {

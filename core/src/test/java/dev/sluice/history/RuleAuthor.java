@@ -57,7 +57,7 @@ final class RuleAuthor {
     return (enforced ? rule : rule.shadow()).build();
   }
 
-  private Limit limit() {
+  Limit limit() {
     long quota = random.nextInt(4) == 0 ? random.nextLong(1, 30) : random.nextLong(1, 7);
     long micros = WINDOWS[random.nextInt(WINDOWS.length)];
     Duration window = Durations.ofMicros(micros);

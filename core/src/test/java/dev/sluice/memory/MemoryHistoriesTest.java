@@ -7,8 +7,15 @@ import org.junit.jupiter.api.Test;
 
 /** Random histories on the memory store. */
 class MemoryHistoriesTest {
+  private final Histories histories = new Histories(clock -> MemoryStore.create(clock, 1_000));
+
   @Test
   void everyHistoryIsAnsweredAsTheModelSays() {
-    assertThat(new Histories(clock -> MemoryStore.create(clock, 1_000)).play(100_000)).isPositive();
+    assertThat(histories.play(100_000)).isPositive();
+  }
+
+  @Test
+  void wildClockGivesNothingExtraAndShutsNobodyOut() {
+    assertThat(histories.playOnWildClocks(20_000)).isPositive();
   }
 }

@@ -16,7 +16,8 @@
 -- Time never runs backwards: an account knows the earliest moment that could have written it, and
 -- while the clock shows less, that moment stands still. State from further ahead than the account's
 -- memory is set aside and the strictest state of the present takes its place; it returns when the
--- clock comes within one memory of its time.
+-- clock comes within one memory of its time. If the present has used anything by then, the strictest
+-- state of that time returns instead: both together might be too much.
 
 local SLACK_MILLIS = 60000 -- a key outlives what it must remember by that much
 local KINDS = {b = bucket, f = window, s = parts}
@@ -210,6 +211,44 @@ local function later(a, b)
   return a.till >= b.till and a or b
 end
 
+-- Whether everything that the tallies found have counted has come back.
+local function is_unused(account, terms, memory, now)
+  local found = match(account, terms)
+  local limits = {}
+  for i, limit in ipairs(terms.counted) do
+    if found[i] then
+      limits[found[i]] = limit
+    end
+  end
+  for _, tally in ipairs(account.tallies) do
+    local limit = limits[tally]
+    local used
+    if tally.kind == 'b' then
+      used = bucket.lacking(tally, tally, now) > 0
+    elseif tally.kind == 'f' then
+      used = tally.start > now or (tally.used > 0 and tally.finish > now)
+    else
+      used = not limit or parts.not_before(limit, tally) > now
+        or parts.reset_after(limit, tally, now) > 0
+    end
+    if used then
+      return false
+    end
+  end
+  return not terms.has_log or log.not_before(account) == 0
+    or log.not_before(account) <= now - memory
+end
+
+-- The strictest state of a moment, in place of all that is known.
+local function fill(account, terms, moment)
+  account.full_since = terms.has_log and moment or 0
+  account.newest, account.log_hidden, account.converted = 0, true, true
+  account.tallies = {}
+  for i, limit in ipairs(terms.counted) do
+    account.tallies[i] = KINDS[limit.kind].full(limit, moment)
+  end
+end
+
 -- Brings an account to a moment and under terms. Writes nothing by itself.
 local function at(account, terms, now)
   if account.terms == terms then
@@ -218,12 +257,18 @@ local function at(account, terms, now)
   leave_terms(account, now)
   local memory = horizon(terms, now)
   if account.aside and now >= account.aside - memory then
-    local lock = account.lock
+    local lock, moment = account.lock, account.aside
+    local unused = is_unused(account, terms, memory, now)
     account.lock, account.aside = nil, nil
     read(account, redis.call('GET', account.key .. '!aside'))
     account.lock = later(lock, account.lock)
-    account.log_key, account.newest = account.key .. '!log!aside', nil
-    account.restored, account.converted = true, true
+    if unused then
+      account.log_key, account.newest = account.key .. '!log!aside', nil
+      account.restored, account.converted = true, true
+    else
+      fill(account, terms, moment)
+      account.drops_aside = true
+    end
   end
   local found, changes = match(account, terms)
   local moment = earliest(account, terms, found, changes)
@@ -241,12 +286,8 @@ local function at(account, terms, now)
         from = now, till = now + lock.till - lock.from, nth = lock.nth, memory = lock.memory,
       }
     end
-    account.full_since = terms.has_log and now or 0
-    account.newest, account.log_hidden, account.converted = 0, true, true
-    found, changes, moment = {}, {}, now
-    for i, limit in ipairs(terms.counted) do
-      found[i] = KINDS[limit.kind].full(limit, now)
-    end
+    fill(account, terms, now)
+    found, changes, moment = account.tallies, {}, now
   end
   local effective = max(now, moment)
   for i, limit in ipairs(terms.counted) do
@@ -287,8 +328,11 @@ local function commit(account)
       redis.call('DEL', key .. '!log')
     end
   end
+  if account.drops_aside then
+    redis.call('DEL', key .. '!aside', key .. '!log!aside')
+  end
   account.log_key = key .. '!log'
-  account.log_hidden, account.restored = nil, nil
+  account.log_hidden, account.restored, account.drops_aside = nil, nil, nil
 end
 
 local function lock_left(account, now)
