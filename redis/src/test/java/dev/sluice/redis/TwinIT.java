@@ -287,7 +287,7 @@ class TwinIT {
 
     private void settle() {
       Receipt[] pair = receipts.get(random.nextInt(receipts.size()));
-      if (settledIn.putIfAbsent(pair[0], epoch) instanceof Integer before && before != epoch) {
+      if (!settledIn.computeIfAbsent(pair[0], fresh -> epoch).equals(epoch)) {
         return; // likewise: one store may have forgotten that it was settled
       }
       long cost = pair[0].entries().get(0).cost();
