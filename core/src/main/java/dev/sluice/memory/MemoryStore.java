@@ -61,7 +61,8 @@ public final class MemoryStore implements Store {
   private final Hand<Map.Entry<Account, Cell>> hand = new Hand<>();
   private final Hand<Map.Entry<Account, Held>> lockHand = new Hand<>();
 
-  private record Held(Cell cell, String reason) {}
+  /** A lock as it was when it was noted: an account that is locked after its end has a new one. */
+  private record Held(Cell cell, String reason, long until) {}
 
   /** A call that was seen: its id and the accounts it asked for. */
   private record Seen(String id, List<Account> accounts) {}
@@ -127,6 +128,7 @@ public final class MemoryStore implements Store {
         Cell cell = looks ? existing(account) : cell(account, now);
         Books read = cell.read();
         if (read == null) {
+          forget(account, cell);
           continue;
         }
         if (read.hasLog()) {
@@ -189,8 +191,7 @@ public final class MemoryStore implements Store {
     Books found = cell.claim();
     if (found != null) {
       cell.retire();
-      cells.asMap().remove(account, cell);
-      locks.remove(account);
+      forget(account, cell);
     }
     return CompletableFuture.completedFuture(found != null && !found.isSpent(now));
   }
@@ -201,7 +202,7 @@ public final class MemoryStore implements Store {
     long until = now + Durations.micros(length);
     Claims claims = new Claims(List.of(account), now, false);
     claims.books[0] = claims.books[0].lockedUntil(now, until);
-    locks.put(account, new Held(claims.cells.get(0), reason));
+    locks.put(account, new Held(claims.cells.get(0), reason, until));
     claims.release();
     return CompletableFuture.completedFuture(new Restriction(account, instant(until), reason));
   }
@@ -239,15 +240,20 @@ public final class MemoryStore implements Store {
 
   /** Lists an account that is locked, so that it is not pushed out. */
   private void note(Account account, Cell cell, Books books, long now) {
-    if (books.isLocked(now) && !locks.containsKey(account)) {
-      locks.put(account, new Held(cell, String.valueOf(books.terms())));
+    if (!books.isLocked(now)) {
+      return;
+    }
+    Held known = locks.get(account);
+    if (known == null || known.until <= now) {
+      long until = now + books.lockLeft(now);
+      locks.put(account, new Held(cell, String.valueOf(books.terms()), until));
       lockHand.step(locks.entrySet(), entry -> forgetLock(entry, now));
     }
   }
 
   private void forgetLock(Map.Entry<Account, Held> entry, long now) {
-    Books books = entry.getValue().cell.read();
-    if (books == null || books.isLockForgotten(now)) {
+    Books books = entry.getValue().cell.glance();
+    if (books != null && books.isLockForgotten(now)) {
       locks.remove(entry.getKey(), entry.getValue());
     }
   }
@@ -277,13 +283,16 @@ public final class MemoryStore implements Store {
 
   private void dropIfSpent(Map.Entry<Account, Cell> entry, long now) {
     Cell cell = entry.getValue();
-    Books read = cell.read();
-    if (read == null) {
-      cells.asMap().remove(entry.getKey(), cell);
-    } else if (read != Books.EMPTY && read.isSpent(now) && cell.retire(read)) {
-      cells.asMap().remove(entry.getKey(), cell);
-      locks.remove(entry.getKey());
+    Books read = cell.glance();
+    if (read != null && read != Books.EMPTY && read.isSpent(now) && cell.retire(read)) {
+      forget(entry.getKey(), cell);
     }
+  }
+
+  /** Takes a cell that is no longer in use off the maps, so that the account gets a new one. */
+  private void forget(Account account, Cell cell) {
+    cells.asMap().remove(account, cell);
+    locks.computeIfPresent(account, (key, held) -> held.cell == cell ? null : held);
   }
 
   private long now() {
@@ -316,6 +325,9 @@ public final class MemoryStore implements Store {
           Account account = accounts.get(i);
           Cell cell = looks ? existing(account) : cell(account, now);
           claimed = cell.claim();
+          if (claimed == null) {
+            forget(account, cell);
+          }
           cells.set(i, cell);
         }
         books[i] = claimed;
