@@ -89,17 +89,14 @@ for i = 1, number() do
   all_terms[i] = terms_of(argument())
 end
 
--- GET on a value of another type is an error, not a string: such a value is replaced.
 local function next_account(terms)
   key_cursor = key_cursor + 1
   local key = KEYS[key_cursor]
   local account = accounts[key]
   if not account then
-    local value = redis.pcall('GET', key)
-    if type(value) == 'table' then
-      foreign, value = foreign + 1, nil
-    end
+    local value, is_foreign = get(key)
     account = load(key, value)
+    account.is_written = account.is_written or is_foreign
   end
   if terms then
     at(account, terms, now)
@@ -225,7 +222,7 @@ local function plan(operation)
   end
   local memory = KEYS[first_key] .. '!call!' .. id
   local names = table.concat(KEYS, ' ', first_key, first_key + n - 1)
-  local seen = redis.call('GET', memory)
+  local seen = get(memory)
   if seen then
     local moment, whose, numbers = seen:match('^(%d+) (.*)|(.*)$')
     if whose == names and now - tonumber(moment) < CALL_MEMORY_MICROS then
@@ -254,8 +251,7 @@ end
 local function settle()
   local id, actual, memory, n = argument(), number(), number(), number()
   local done = KEYS[key_cursor + 1] .. '!done!' .. id
-  local until_moment = redis.call('GET', done)
-  local fresh = not until_moment or now >= tonumber(until_moment)
+  local fresh = now >= (tonumber(get(done) or 0) or 0)
   if fresh then
     redis.call('SET', done, text(now + memory), 'PX', text(ceil_div(memory, 1000) + SLACK_MILLIS))
   end
