@@ -29,6 +29,7 @@ import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import java.util.function.Function;
 import java.util.function.Predicate;
@@ -54,11 +55,18 @@ public final class RedisStore implements Store {
 
   private final Topology topology;
   private final Sender sender;
+  private final Duration lookPatience;
   private volatile Consumer<Account> onGift = account -> {};
 
-  RedisStore(Topology topology, Sender sender) {
+  /**
+   * A store.
+   *
+   * @param lookPatience how long a replica may take to say whether an account is locked
+   */
+  RedisStore(Topology topology, Sender sender, Duration lookPatience) {
     this.topology = topology;
     this.sender = sender;
+    this.lookPatience = lookPatience;
   }
 
   /** A store on a Redis, with every default. */
@@ -209,6 +217,7 @@ public final class RedisStore implements Store {
             .map(charge -> topology.lookAtReplica(Keyspace.lockKey(Keyspace.key(charge.account()))))
             .toList();
     return CompletableFuture.allOf(looks.toArray(new CompletableFuture<?>[0]))
+        .orTimeout(lookPatience.toNanos(), TimeUnit.NANOSECONDS)
         .handle(
             (done, error) -> {
               if (error != null) {
