@@ -13,6 +13,7 @@ import org.jspecify.annotations.Nullable;
 /** Operations that share one round trip: at most one call of each script. */
 final class Batch {
   private final Function<Terms, EncodedTerms> encoding;
+  private final boolean namesLogs;
   private final List<Group> groups = new ArrayList<>();
   private final List<Operation<?>> others = new ArrayList<>();
 
@@ -23,8 +24,21 @@ final class Batch {
   record ScriptCall(
       Script script, String[] keys, String[] arguments, List<? extends Operation<?>> operations) {}
 
-  Batch(Function<Terms, EncodedTerms> encoding) {
+  /**
+   * An empty batch.
+   *
+   * @param namesLogs whether the keys of sliding logs are named too, as a Cluster must know of
+   *     them: while a slot moves, it can then tell that an account is here and its log there
+   */
+  Batch(Function<Terms, EncodedTerms> encoding, boolean namesLogs) {
     this.encoding = encoding;
+    this.namesLogs = namesLogs;
+  }
+
+  /** Fails every operation. */
+  void fail(Throwable error) {
+    groups.forEach(group -> group.plans.forEach(plan -> plan.answer.completeExceptionally(error)));
+    others.forEach(operation -> operation.answer.completeExceptionally(error));
   }
 
   @SuppressWarnings("ReferenceEquality") // encoded once for each terms
@@ -116,10 +130,15 @@ final class Batch {
     return new ScriptCall(Script.WHOLE, keys(others), all.toArray(new String[0]), others);
   }
 
-  private static String[] keys(List<? extends Operation<?>> operations) {
+  private String[] keys(List<? extends Operation<?>> operations) {
     List<String> keys = new ArrayList<>(operations.size());
     for (Operation<?> operation : operations) {
       operation.accounts().forEach(account -> keys.add(Keyspace.key(account)));
+    }
+    if (namesLogs) {
+      for (Operation<?> operation : operations) {
+        operation.logs().forEach(account -> keys.add(Keyspace.logKey(Keyspace.key(account))));
+      }
     }
     return keys.toArray(new String[0]);
   }

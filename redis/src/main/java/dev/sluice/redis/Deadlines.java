@@ -32,14 +32,15 @@ final class Deadlines implements AutoCloseable {
     watcher.start();
   }
 
-  /** A copy of a future that fails when the time is over; the original is left alone. */
+  /** Fails a future when the time is over; who has not sent it by then need not send it. */
   <T> CompletableFuture<T> within(CompletableFuture<T> future) {
-    CompletableFuture<T> copy = future.copy();
-    queue.add(new Waiting(copy, System.nanoTime() + deadlineNanos));
-    if (parked) {
+    queue.add(new Waiting(future, System.nanoTime() + deadlineNanos));
+    if (closed) {
+      failAll();
+    } else if (parked) {
       LockSupport.unpark(watcher);
     }
-    return copy;
+    return future;
   }
 
   private void watch() {
@@ -55,11 +56,25 @@ final class Deadlines implements AutoCloseable {
         queue.poll();
       } else if (head.dueNanos - System.nanoTime() <= 0) {
         queue.poll();
-        head.future.completeExceptionally(
-            new StoreFault("timeout", true, message, new TimeoutException(message)));
+        fail(head.future, message);
       } else {
         LockSupport.parkNanos(this, Math.min(stepNanos, head.dueNanos - System.nanoTime()));
       }
+    }
+    failAll();
+  }
+
+  private void failAll() {
+    Waiting next;
+    while ((next = queue.poll()) != null) {
+      fail(next.future, "The store was closed before Redis answered");
+    }
+  }
+
+  private static void fail(CompletableFuture<?> future, String message) {
+    if (!future.isDone()) {
+      future.completeExceptionally(
+          new StoreFault("timeout", true, message, new TimeoutException(message)));
     }
   }
 

@@ -47,6 +47,7 @@ final class DenialCache implements Store {
   private final Consumer<Account> announcing;
   private final BooleanSupplier hearing;
   private final LongSupplier nanoTime;
+  private final LongSupplier storeMicros;
   private final Runnable closing;
   private final Cache<Account, Known> denials =
       Caffeine.newBuilder().maximumSize(MOST_KNOWN).executor(Runnable::run).build();
@@ -61,16 +62,25 @@ final class DenialCache implements Store {
   private record Known(
       Terms terms, long cost, long askedNanos, long untilNanos, List<Balance> balances) {}
 
+  /**
+   * A cache.
+   *
+   * @param announcing tells all nodes of a gift
+   * @param hearing whether gifts of others are heard
+   * @param storeMicros the store's clock, as far as this node knows it
+   */
   DenialCache(
       Store store,
       Consumer<Account> announcing,
       BooleanSupplier hearing,
       LongSupplier nanoTime,
+      LongSupplier storeMicros,
       Runnable closing) {
     this.store = store;
     this.announcing = announcing;
     this.hearing = hearing;
     this.nanoTime = nanoTime;
+    this.storeMicros = storeMicros;
     this.closing = closing;
   }
 
@@ -78,7 +88,14 @@ final class DenialCache implements Store {
   static DenialCache around(Store store, RedisStore redis) {
     Gifts gifts = redis.gifts();
     DenialCache cache =
-        new DenialCache(store, gifts::announce, gifts::hearing, System::nanoTime, gifts::close);
+        new DenialCache(
+            store,
+            gifts::announce,
+            gifts::hearing,
+            System::nanoTime,
+            redis::estimatedNow,
+            gifts::close);
+    redis.onGift(cache::give);
     gifts.listen(cache::given, cache.denials::invalidateAll);
     return cache;
   }
@@ -169,12 +186,9 @@ final class DenialCache implements Store {
   }
 
   /** How long the lock of an account lasts by its balances; 0 if it is not locked. */
-  private static long lockLeft(List<Balance> balances) {
-    long least = Long.MAX_VALUE;
-    for (Balance balance : balances) {
-      least = balance.locked() ? Math.min(least, balance.retryAfterMicros()) : 0;
-    }
-    return least == Long.MAX_VALUE ? 0 : least;
+  private long lockLeft(List<Balance> balances) {
+    long until = balances.get(0).lockedUntilMicros();
+    return Math.max(0, until - storeMicros.getAsLong());
   }
 
   /** Forgets what is known of an account, because it may have got something. */

@@ -5,6 +5,7 @@ import io.lettuce.core.RedisChannelHandler;
 import io.lettuce.core.RedisConnectionStateAdapter;
 import io.lettuce.core.pubsub.RedisPubSubAdapter;
 import io.lettuce.core.pubsub.StatefulRedisPubSubConnection;
+import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.TimeUnit;
@@ -15,12 +16,20 @@ import org.slf4j.LoggerFactory;
 
 /** The channel on which nodes tell one another of accounts that may have got something. */
 final class Gifts implements AutoCloseable {
+  /*
+   * Whether announcements are heard must be known, not hoped: a connection that hangs looks like one
+   * on which nothing is said. So it is asked for a sign of life twice a second, and one that gives
+   * none is closed and opened anew. Until then nothing counts as heard.
+   */
   private static final Logger LOG = LoggerFactory.getLogger(Gifts.class);
+  private static final Duration BEAT = Duration.ofMillis(500);
 
   private final Topology topology;
+  private final Object turn = new Object();
   private volatile @Nullable StatefulRedisPubSubConnection<String, String> connection;
   private volatile boolean hearing;
   private volatile boolean closed;
+  private volatile String lastTrouble = "";
 
   Gifts(Topology topology) {
     this.topology = topology;
@@ -33,29 +42,11 @@ final class Gifts implements AutoCloseable {
 
   /** Listens, now or as soon as Redis can be reached; what was missed is told by {@code missed}. */
   void listen(Consumer<Account> given, Runnable missed) {
-    if (closed) {
-      return;
-    }
+    StatefulRedisPubSubConnection<String, String> found = null;
     try {
-      StatefulRedisPubSubConnection<String, String> found = topology.listen();
-      connection = found;
-      found.addListener(
-          new RedisPubSubAdapter<>() {
-            @Override
-            public void message(String channel, String text) {
-              try {
-                given.accept(DenialCache.account(text));
-              } catch (RuntimeException e) {
-                LOG.warn("An announcement on {} cannot be read: {}", channel, e.getMessage());
-              }
-            }
-
-            @Override
-            public void subscribed(String channel, long count) {
-              missed.run();
-              hearing = true;
-            }
-          });
+      found = topology.listen();
+      keep(found);
+      found.addListener(hearer(given, missed));
       found.addListener(
           new RedisConnectionStateAdapter() {
             @Override
@@ -64,10 +55,95 @@ final class Gifts implements AutoCloseable {
             }
           });
       found.sync().subscribe(Keyspace.GIFTS);
+      lastTrouble = "";
+      beat(found, given, missed);
     } catch (RuntimeException e) {
-      CompletableFuture.delayedExecutor(500, TimeUnit.MILLISECONDS)
-          .execute(() -> listen(given, missed));
+      String trouble = String.valueOf(Link.cause(e).getMessage());
+      if (!closed && !trouble.equals(lastTrouble)) {
+        lastTrouble = trouble;
+        LOG.warn("No denials are cached, {} cannot be heard: {}", Keyspace.GIFTS, trouble);
+      }
+      listenAnew(found, given, missed);
     }
+  }
+
+  private void keep(StatefulRedisPubSubConnection<String, String> found) {
+    synchronized (turn) {
+      if (closed) {
+        drop(found);
+        throw new IllegalStateException("the store is closed");
+      }
+      connection = found;
+    }
+  }
+
+  private RedisPubSubAdapter<String, String> hearer(Consumer<Account> given, Runnable missed) {
+    return new RedisPubSubAdapter<>() {
+      @Override
+      public void message(String channel, String text) {
+        try {
+          given.accept(DenialCache.account(text));
+        } catch (RuntimeException e) {
+          LOG.warn("An announcement on {} cannot be read: {}", channel, e.getMessage());
+        }
+      }
+
+      @Override
+      public void subscribed(String channel, long count) {
+        missed.run();
+        hearing = !closed;
+      }
+    };
+  }
+
+  private void beat(
+      StatefulRedisPubSubConnection<String, String> found,
+      Consumer<Account> given,
+      Runnable missed) {
+    topology.later(
+        BEAT,
+        () ->
+            ping(found)
+                .whenComplete(
+                    (pong, error) -> {
+                      if (error == null) {
+                        beat(found, given, missed);
+                      } else {
+                        listenAnew(found, given, missed);
+                      }
+                    }));
+  }
+
+  private static CompletionStage<String> ping(StatefulRedisPubSubConnection<String, String> found) {
+    try {
+      return found
+          .async()
+          .ping()
+          .toCompletableFuture()
+          .orTimeout(BEAT.toMillis(), TimeUnit.MILLISECONDS);
+    } catch (RuntimeException e) {
+      return CompletableFuture.failedFuture(e);
+    }
+  }
+
+  private void listenAnew(
+      @Nullable StatefulRedisPubSubConnection<String, String> old,
+      Consumer<Account> given,
+      Runnable missed) {
+    hearing = false;
+    if (old != null) {
+      drop(old);
+    }
+    topology.later(BEAT, () -> listen(given, missed));
+  }
+
+  private static void drop(StatefulRedisPubSubConnection<String, String> old) {
+    CompletionStage<Void> closing = old.closeAsync();
+    closing.exceptionally(
+        error -> {
+          LOG.debug("A connection did not close in order: {}", error.getMessage());
+          return null;
+        });
   }
 
   void announce(Account account) {
@@ -86,11 +162,13 @@ final class Gifts implements AutoCloseable {
 
   @Override
   public void close() {
-    closed = true;
-    hearing = false;
-    StatefulRedisPubSubConnection<String, String> found = connection;
-    if (found != null) {
-      found.close();
+    synchronized (turn) {
+      closed = true;
+      hearing = false;
+      StatefulRedisPubSubConnection<String, String> found = connection;
+      if (found != null) {
+        drop(found);
+      }
     }
   }
 }

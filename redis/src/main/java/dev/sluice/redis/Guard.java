@@ -20,6 +20,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Consumer;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -79,8 +80,8 @@ final class Guard implements Store {
   private CompletableFuture<Decision> ask(Plan plan) {
     try {
       return store.take(plan).toCompletableFuture();
-    } catch (StoreFault fault) {
-      return CompletableFuture.failedFuture(fault);
+    } catch (RuntimeException e) {
+      return CompletableFuture.failedFuture(e);
     }
   }
 
@@ -95,13 +96,17 @@ final class Guard implements Store {
   }
 
   private void failed(StoreFault fault, boolean probe) {
-    onFault.accept(fault);
     trouble = fault.getMessage();
     if (failures.incrementAndGet() == FAILURES_IN_A_ROW) {
       LOG.error("Redis is silent, rules decide by onStoreFailure: {}", fault.getMessage());
     }
     if (probe) {
       probing.set(false);
+    }
+    try {
+      onFault.accept(fault);
+    } catch (RuntimeException e) {
+      LOG.warn("What is told of faults failed itself", e); // and must not keep callers waiting
     }
   }
 
@@ -158,35 +163,40 @@ final class Guard implements Store {
 
   @Override
   public CompletionStage<Boolean> settle(Receipt receipt, long actualCost) {
-    return patiently(store.settle(receipt, actualCost));
+    return patiently(() -> store.settle(receipt, actualCost));
   }
 
   @Override
   public CompletionStage<Boolean> reset(Account account) {
     local.reset(account);
-    return patiently(store.reset(account));
+    return patiently(() -> store.reset(account));
   }
 
   @Override
   public CompletionStage<Restriction> lock(Account account, Duration length, String reason) {
-    return patiently(store.lock(account, length, reason));
+    return patiently(() -> store.lock(account, length, reason));
   }
 
   @Override
   public CompletionStage<Boolean> lift(Account account) {
     local.lift(account);
-    return patiently(store.lift(account));
+    return patiently(() -> store.lift(account));
   }
 
   @Override
   public CompletionStage<List<Restriction>> locks(@Nullable String rule) {
-    return patiently(store.locks(rule));
+    return patiently(() -> store.locks(rule));
   }
 
   /** People and settlements wait longer than calls, and see an error rather than a guess. */
-  private static <T> CompletionStage<T> patiently(CompletionStage<T> stage) {
+  private static <T> CompletionStage<T> patiently(Supplier<CompletionStage<T>> operation) {
+    CompletableFuture<T> stage;
+    try {
+      stage = operation.get().toCompletableFuture();
+    } catch (StoreFault fault) {
+      return CompletableFuture.failedFuture(fault);
+    }
     return stage
-        .toCompletableFuture()
         .copy()
         .orTimeout(PATIENCE_WITH_PEOPLE.toMillis(), TimeUnit.MILLISECONDS)
         .exceptionallyCompose(error -> CompletableFuture.failedFuture(StoreFault.of(error)));
@@ -194,7 +204,7 @@ final class Guard implements Store {
 
   @Override
   public void close() {
-    deadlines.close();
     store.close();
+    deadlines.close();
   }
 }

@@ -50,6 +50,10 @@ final class Keyspace {
     return PREFIX + "*}:" + (rule == null ? "*" : rule) + ":*!lock";
   }
 
+  static String logKey(String accountKey) {
+    return accountKey + "!log";
+  }
+
   static String lockKey(String accountKey) {
     return accountKey + "!lock";
   }

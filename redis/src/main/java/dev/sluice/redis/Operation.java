@@ -24,6 +24,15 @@ abstract class Operation<R> {
   /** The accounts it touches, in the order of the script's arguments. */
   abstract List<Account> accounts();
 
+  /** The accounts of which it touches a sliding log. */
+  List<Account> logs() {
+    return List.of();
+  }
+
+  static boolean hasLog(Terms terms) {
+    return terms.limits().stream().anyMatch(Limit.SlidingLog.class::isInstance);
+  }
+
   /** Writes its arguments; terms are named by the number that the batch gives them. */
   abstract void write(Arguments to);
 
@@ -63,6 +72,14 @@ abstract class Operation<R> {
     @Override
     List<Account> accounts() {
       return plan.charges().stream().map(Charge::account).toList();
+    }
+
+    @Override
+    List<Account> logs() {
+      return plan.charges().stream()
+          .filter(charge -> hasLog(charge.terms()))
+          .map(Charge::account)
+          .toList();
     }
 
     @Override
@@ -183,6 +200,14 @@ abstract class Operation<R> {
     @Override
     List<Account> accounts() {
       return entries.stream().map(Receipt.Entry::account).toList();
+    }
+
+    @Override
+    List<Account> logs() {
+      return entries.stream()
+          .filter(entry -> hasLog(entry.terms()))
+          .map(Receipt.Entry::account)
+          .toList();
     }
 
     @Override

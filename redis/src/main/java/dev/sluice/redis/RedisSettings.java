@@ -11,6 +11,9 @@ import java.util.function.LongSupplier;
  * @see RedisStore#at
  */
 public final class RedisSettings {
+  /** A replica that is silent must leave the master time to answer. */
+  private static final int LOOKS_IN_A_DEADLINE = 4;
+
   private final String uri;
   private Duration deadline = Duration.ofMillis(50);
   private int nodes = 1;
@@ -70,7 +73,7 @@ public final class RedisSettings {
     Topology topology = Topology.connect(uri, looksAtReplicas);
     Link link = new Link(topology::commands);
     Sender sender = new Sender(link, !topology.isCluster(), testClock, topology::findMaster);
-    return new RedisStore(topology, sender);
+    return new RedisStore(topology, sender, deadline.dividedBy(LOOKS_IN_A_DEADLINE));
   }
 
   /**

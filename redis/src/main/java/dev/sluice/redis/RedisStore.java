@@ -21,12 +21,19 @@ import java.time.Instant;
 import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
 import java.util.Comparator;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
 import java.util.function.Function;
+import java.util.function.Predicate;
+import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
@@ -44,13 +51,22 @@ public final class RedisStore implements Store {
    * is.
    */
   private static final int SCAN_STEP = 1_000;
+  private static final Pattern NOTICE = Pattern.compile("\\d{1,16} \\S*");
 
   private final Topology topology;
   private final Sender sender;
+  private final Duration lookPatience;
+  private volatile Consumer<Account> onGift = account -> {};
 
-  RedisStore(Topology topology, Sender sender) {
+  /**
+   * A store.
+   *
+   * @param lookPatience how long a replica may take to say whether an account is locked
+   */
+  RedisStore(Topology topology, Sender sender, Duration lookPatience) {
     this.topology = topology;
     this.sender = sender;
+    this.lookPatience = lookPatience;
   }
 
   /** A store on a Redis, with every default. */
@@ -88,7 +104,8 @@ public final class RedisStore implements Store {
             .toList();
     return CompletableFuture.allOf(groups.toArray(new CompletableFuture<?>[0]))
         .handle((done, error) -> error)
-        .thenCompose(error -> together(plan, groups, error));
+        .thenCompose(error -> together(plan, groups, error))
+        .copy(); // whoever stops waiting for it does not stop the giving back
   }
 
   /** One decision out of those of several slots: if one denied, the others get back their part. */
@@ -100,73 +117,97 @@ public final class RedisStore implements Store {
             .map(CompletableFuture::join)
             .toList();
     boolean denied = decisions.stream().anyMatch(decision -> !decision.allowed());
+    boolean takes = plan.intent() == Intent.TAKE;
     if (!denied && error == null) {
-      return CompletableFuture.completedFuture(merged(plan, decisions));
+      Set<String> refused =
+          decisions.stream()
+              .flatMap(decision -> decision.shadowDenials().stream())
+              .collect(Collectors.toSet());
+      return giveBack(plan, decisions, entry -> takes && refused.contains(entry.account().rule()))
+          .thenApply(after -> merged(plan, decisions, after));
     }
-    List<CompletableFuture<?>> backs = new ArrayList<>();
-    for (Decision decision : decisions) {
-      if (decision instanceof Decision.Allowed allowed && plan.intent() == Intent.TAKE) {
-        Receipt taken = allowed.receipt();
-        List<Receipt.Entry> back =
-            taken.entries().stream().filter(entry -> !entry.terms().countDenied()).toList();
-        if (!back.isEmpty()) {
-          backs.add(sender.send(new Operation.Settle(taken.id(), taken.takenAtMicros(), back, 0)));
-        }
-      }
-    }
-    CompletableFuture<?> given =
-        CompletableFuture.allOf(backs.toArray(new CompletableFuture<?>[0]));
-    return given
-        .handle((done, failed) -> failed)
+    // A call with an id that failed may come again, and finds what it took.
+    boolean mayComeAgain = error != null && plan.id() != null;
+    return giveBack(
+            plan, decisions, entry -> takes && !mayComeAgain && !entry.terms().countDenied())
         .thenCompose(
-            failed ->
+            after ->
                 error != null
                     ? CompletableFuture.failedFuture(error)
                     : CompletableFuture.completedFuture(
-                        new Decision.Denied(balancesAfterGivingBack(plan, decisions))));
+                        new Decision.Denied(balances(plan, decisions, after))));
   }
 
-  private static Decision merged(Plan plan, List<Decision> decisions) {
-    List<Balance> balances = inOrder(plan, decisions);
+  /** Gives some of what was taken back, and tells how those accounts stand then. */
+  private CompletableFuture<Map<Account, List<Balance>>> giveBack(
+      Plan plan, List<Decision> decisions, Predicate<Receipt.Entry> which) {
+    Map<Account, List<Balance>> after = new ConcurrentHashMap<>();
+    List<CompletableFuture<?>> steps = new ArrayList<>();
+    for (Decision decision : decisions) {
+      if (decision instanceof Decision.Allowed allowed) {
+        Receipt taken = allowed.receipt();
+        List<Receipt.Entry> back = taken.entries().stream().filter(which).toList();
+        if (!back.isEmpty()) {
+          steps.add(
+              sender
+                  .send(new Operation.Settle(taken.id(), taken.takenAtMicros(), back, 0))
+                  .thenRun(() -> back.forEach(entry -> onGift.accept(entry.account()))));
+          // Sent right behind it, on the same connection: it costs no time.
+          steps.add(sender.send(look(plan, back)).thenAccept(seen -> note(seen, after)));
+        }
+      }
+    }
+    return CompletableFuture.allOf(steps.toArray(new CompletableFuture<?>[0]))
+        .handle((done, failed) -> after);
+  }
+
+  private static Operation.Judge look(Plan plan, List<Receipt.Entry> entries) {
+    Set<Account> accounts =
+        entries.stream().map(Receipt.Entry::account).collect(Collectors.toSet());
+    List<Charge> charges =
+        plan.charges().stream().filter(charge -> accounts.contains(charge.account())).toList();
+    return new Operation.Judge(new Plan(charges, Intent.PEEK, null, plan.policy()));
+  }
+
+  private static void note(Decision seen, Map<Account, List<Balance>> after) {
+    for (Balance balance : seen.balances()) {
+      after.computeIfAbsent(balance.account(), none -> new ArrayList<>()).add(balance);
+    }
+  }
+
+  private static Decision merged(
+      Plan plan, List<Decision> decisions, Map<Account, List<Balance>> givenBack) {
     return new Decision.Allowed(
-        balances,
+        balances(plan, decisions, givenBack),
         () -> {
-          List<Receipt> receipts =
-              decisions.stream().map(each -> ((Decision.Allowed) each).receipt()).toList();
-          List<Receipt.Entry> entries =
-              receipts.stream().flatMap(receipt -> receipt.entries().stream()).toList();
-          String id =
-              receipts.stream().map(Receipt::id).distinct().collect(Collectors.joining(","));
-          return new Receipt(id, receipts.get(0).takenAtMicros(), entries);
+          List<String> ids = new ArrayList<>();
+          List<Receipt.Entry> entries = new ArrayList<>();
+          for (Decision decision : decisions) {
+            Receipt receipt = ((Decision.Allowed) decision).receipt();
+            List<Receipt.Entry> kept =
+                receipt.entries().stream()
+                    .filter(entry -> !givenBack.containsKey(entry.account()))
+                    .toList();
+            if (!kept.isEmpty() && !ids.contains(receipt.id())) {
+              ids.add(receipt.id());
+            }
+            entries.addAll(kept);
+          }
+          Receipt first = ((Decision.Allowed) decisions.get(0)).receipt();
+          String id = ids.isEmpty() ? first.id() : String.join(",", ids);
+          return new Receipt(id, first.takenAtMicros(), entries);
         });
   }
 
-  private static List<Balance> inOrder(Plan plan, List<Decision> decisions) {
-    List<Account> order = plan.charges().stream().map(Charge::account).toList();
-    return decisions.stream()
-        .flatMap(decision -> decision.balances().stream())
-        .sorted(Comparator.comparingInt(balance -> order.indexOf(balance.account())))
+  /** The balances in the order of the plan: as an account stood after something was given back. */
+  private static List<Balance> balances(
+      Plan plan, List<Decision> decisions, Map<Account, List<Balance>> after) {
+    Map<Account, List<Balance>> found = new HashMap<>();
+    decisions.forEach(decision -> note(decision, found));
+    found.putAll(after);
+    return plan.charges().stream()
+        .flatMap(charge -> found.getOrDefault(charge.account(), List.of()).stream())
         .toList();
-  }
-
-  private static List<Balance> balancesAfterGivingBack(Plan plan, List<Decision> decisions) {
-    long cost = plan.charges().get(0).cost();
-    List<Balance> balances = new ArrayList<>();
-    for (Balance balance : inOrder(plan, decisions)) {
-      boolean given =
-          decisions.stream().anyMatch(d -> d.allowed() && d.balances().contains(balance));
-      long remaining = given ? balance.remaining() + cost : balance.remaining();
-      balances.add(
-          new Balance(
-              balance.account(),
-              balance.limit(),
-              balance.enforced(),
-              Math.min(remaining, balance.limit().quota()),
-              balance.retryAfterMicros(),
-              balance.resetAfterMicros(),
-              balance.lockedUntilMicros()));
-    }
-    return balances;
   }
 
   /** The refusal of a plan one of whose accounts a replica knows to be locked, or null. */
@@ -176,6 +217,7 @@ public final class RedisStore implements Store {
             .map(charge -> topology.lookAtReplica(Keyspace.lockKey(Keyspace.key(charge.account()))))
             .toList();
     return CompletableFuture.allOf(looks.toArray(new CompletableFuture<?>[0]))
+        .orTimeout(lookPatience.toNanos(), TimeUnit.NANOSECONDS)
         .handle(
             (done, error) -> {
               if (error != null) {
@@ -186,7 +228,7 @@ public final class RedisStore implements Store {
               for (int i = 0; i < looks.size(); i++) {
                 Charge charge = plan.charges().get(i);
                 String notice = looks.get(i).join();
-                long until = notice == null ? 0 : until(notice);
+                long until = until(notice);
                 long left = until - sender.estimatedNow();
                 if (left > 0) {
                   locked |= charge.enforced();
@@ -269,6 +311,7 @@ public final class RedisStore implements Store {
         .commands()
         .get(lockKey)
         .toCompletableFuture()
+        .exceptionally(foreignType -> null)
         .thenApply(
             notice -> {
               if (notice == null || until(notice) <= sender.estimatedNow()) {
@@ -282,13 +325,26 @@ public final class RedisStore implements Store {
             });
   }
 
-  private static long until(String notice) {
-    return Long.parseLong(notice.substring(0, notice.indexOf(' ')));
+  /** The end of a lock by its announcement, or 0 if that is none. */
+  private static long until(@Nullable String notice) {
+    return notice != null && NOTICE.matcher(notice).matches()
+        ? Long.parseLong(notice.substring(0, notice.indexOf(' ')))
+        : 0;
   }
 
   /** Values under Sluice's keys that something else had written, and that were replaced. */
   public long foreignValues() {
     return sender.foreignValues();
+  }
+
+  /** Tells of accounts to which this store gave something back by itself. */
+  void onGift(Consumer<Account> told) {
+    this.onGift = told;
+  }
+
+  /** Redis' clock, as far as this node knows it. */
+  long estimatedNow() {
+    return sender.estimatedNow();
   }
 
   /** The channel for gifts on the same Redis. */

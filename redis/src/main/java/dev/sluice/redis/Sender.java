@@ -6,6 +6,7 @@ import dev.sluice.Terms;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Queue;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentLinkedQueue;
@@ -32,13 +33,15 @@ final class Sender {
   private static final int MOST_FLYING = 2;
   private static final int MOST_IN_BATCH = 64;
   private static final int MOST_WAITING = 100_000;
-  private static final int MOST_TRIES = 10;
+  private static final Set<String> SLOT_ON_ITS_WAY = Set.of("tryagain", "moved", "ask");
+  private static final int MOST_TRIES = 30;
   private static final int RESEND_MILLIS = 10;
+  private static final int LONGEST_PAUSE_MILLIS = 100;
 
   private final Link link;
   private final boolean gathers;
   private final LongSupplier testClock;
-  private final Runnable onReadOnly;
+  private final Runnable onLost;
   private final Queue<Operation<?>> waiting = new ConcurrentLinkedQueue<>();
   private final AtomicInteger waitingCount = new AtomicInteger();
   private final AtomicInteger flying = new AtomicInteger();
@@ -51,13 +54,13 @@ final class Sender {
    * A sender.
    *
    * @param testClock microseconds to use in place of Redis' clock, or 0 for Redis' own
-   * @param onReadOnly finds the new master when the old one says that it is none
+   * @param onLost looks for the master anew: the one we talk to says that it is none, or nothing
    */
-  Sender(Link link, boolean gathers, LongSupplier testClock, Runnable onReadOnly) {
+  Sender(Link link, boolean gathers, LongSupplier testClock, Runnable onLost) {
     this.link = link;
     this.gathers = gathers;
     this.testClock = testClock;
-    this.onReadOnly = onReadOnly;
+    this.onLost = onLost;
   }
 
   <R> CompletableFuture<R> send(Operation<R> operation) {
@@ -98,30 +101,45 @@ final class Sender {
         return;
       }
       if (flying.compareAndSet(now, now + 1)) {
-        Batch batch = new Batch(this::encode);
-        int size = 0;
-        Operation<?> next;
-        while (size < MOST_IN_BATCH && (next = waiting.poll()) != null) {
-          batch.add(next, true);
-          size++;
-        }
-        waitingCount.addAndGet(-size);
-        if (size == 0) {
+        CompletionStage<?> landing = flyNext();
+        if (landing
+            .toCompletableFuture()
+            .isDone()) { // not by a callback: a long queue that fails at once would nest it
           flying.decrementAndGet();
         } else {
-          fly(batch, 1, List.of(estimatedNow()))
-              .whenComplete(
-                  (done, error) -> {
-                    flying.decrementAndGet();
-                    sendWaiting();
-                  });
+          landing.whenComplete(
+              (done, error) -> {
+                flying.decrementAndGet();
+                sendWaiting();
+              });
         }
       }
     }
   }
 
+  /** Sends the next batch. What nobody waits for any more is not sent. */
+  private CompletionStage<?> flyNext() {
+    Batch batch = new Batch(this::encode, false);
+    int polled = 0;
+    Operation<?> next;
+    while (polled < MOST_IN_BATCH && (next = waiting.poll()) != null) {
+      polled++;
+      if (!next.answer.isDone()) {
+        batch.add(next, true);
+      }
+    }
+    waitingCount.addAndGet(-polled);
+    return fly(batch, 1, List.of(estimatedNow()));
+  }
+
+  private void sendAgain(Operation<?> operation, int tries) {
+    if (!operation.answer.isDone()) { // someone may have stopped waiting in the pause
+      sendAlone(operation, true, tries, List.of(estimatedNow()));
+    }
+  }
+
   private void sendAlone(Operation<?> operation, boolean quickly, int tries, List<Long> moments) {
-    Batch batch = new Batch(this::encode);
+    Batch batch = new Batch(this::encode, !gathers);
     batch.add(operation, quickly);
     fly(batch, tries, moments);
   }
@@ -133,8 +151,15 @@ final class Sender {
   /** Sends a batch; done when each of its calls was answered. */
   private CompletionStage<?> fly(Batch batch, int tries, List<Long> moments) {
     long test = testClock.getAsLong();
-    Batch.ScriptCall quick = batch.quickCall(test);
-    Batch.ScriptCall whole = batch.wholeCall(test, moments);
+    Batch.ScriptCall quick;
+    Batch.ScriptCall whole;
+    try {
+      quick = batch.quickCall(test);
+      whole = batch.wholeCall(test, moments);
+    } catch (RuntimeException bug) {
+      batch.fail(bug);
+      return CompletableFuture.completedFuture(null);
+    }
     CompletionStage<?> quickDone =
         run(
             quick,
@@ -157,7 +182,7 @@ final class Sender {
     CompletionStage<List<Object>> stage;
     try {
       stage = link.run(call);
-    } catch (RuntimeException e) {
+    } catch (RuntimeException | Error e) {
       stage = CompletableFuture.failedFuture(e);
     }
     return stage
@@ -222,21 +247,22 @@ final class Sender {
   /** Sends again what was certainly not done, or is safe to do again; fails the rest. */
   private void fail(Batch.ScriptCall call, Throwable error, int tries) {
     StoreFault fault = StoreFault.of(error);
-    if (fault.kind().equals("readonly")) {
-      onReadOnly.run();
+    if (fault.kind().equals("readonly") || fault.kind().equals("timeout")) {
+      onLost.run();
     }
     boolean refused = fault.kind().equals("disconnected");
     boolean resending = fault.unclear() || (tries > 1 && refused);
     // A Cluster refuses commands while it connects to a node for the first time.
-    boolean tryAgain = fault.kind().equals("tryagain") || (refused && !gathers);
+    boolean tryAgain = SLOT_ON_ITS_WAY.contains(fault.kind()) || (refused && !gathers);
     for (Operation<?> operation : call.operations()) {
       boolean resend =
           tries < MOST_TRIES
               && !operation.answer.isDone()
               && (tryAgain || (resending && operation.isSafeToResend()));
       if (resend) {
-        CompletableFuture.delayedExecutor(RESEND_MILLIS, TimeUnit.MILLISECONDS)
-            .execute(() -> sendAlone(operation, true, tries + 1, List.of(estimatedNow())));
+        int pause = Math.min(tries * RESEND_MILLIS, LONGEST_PAUSE_MILLIS);
+        CompletableFuture.delayedExecutor(pause, TimeUnit.MILLISECONDS)
+            .execute(() -> sendAgain(operation, tries + 1));
       } else {
         operation.answer.completeExceptionally(fault);
       }

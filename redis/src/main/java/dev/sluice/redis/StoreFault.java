@@ -1,13 +1,19 @@
 package dev.sluice.redis;
 
 import io.lettuce.core.RedisCommandExecutionException;
+import io.lettuce.core.RedisCommandTimeoutException;
 import java.util.Locale;
+import java.util.concurrent.TimeoutException;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /** Redis did not answer an operation, or answered with an error. */
 public final class StoreFault extends RuntimeException {
   private static final Pattern NAME = Pattern.compile("^([A-Z]+)\\b");
+
+  /** Redis 6.2 puts what went wrong in a script behind the place where it did. */
+  private static final Pattern NAME_IN_SCRIPT =
+      Pattern.compile("^ERR Error running script .*@user_script: ?\\d+: -?([A-Z]{2,})\\b");
 
   private final String kind;
   private final boolean unclear;
@@ -26,9 +32,10 @@ public final class StoreFault extends RuntimeException {
     }
     String message = String.valueOf(cause.getMessage());
     if (cause instanceof RedisCommandExecutionException) {
-      Matcher name = NAME.matcher(message);
-      String kind = name.find() ? name.group(1).toLowerCase(Locale.ROOT) : "error";
-      return new StoreFault(kind, false, "Redis answered " + message, cause);
+      return new StoreFault(kind(message), false, "Redis answered " + message.strip(), cause);
+    }
+    if (cause instanceof TimeoutException || cause instanceof RedisCommandTimeoutException) {
+      return new StoreFault("timeout", true, "Redis gave no answer in time", cause);
     }
     boolean refused =
         message.contains("Currently not connected") || message.contains("Request queue size");
@@ -37,6 +44,22 @@ public final class StoreFault extends RuntimeException {
         !refused,
         "Redis gave no answer: " + message,
         cause);
+  }
+
+  private static String kind(String message) {
+    if (message.contains("access a non local key")) {
+      return "tryagain"; // a slot on its way from node to node, met within a script
+    }
+    if (message.contains("The user executing the script can't run this command")) {
+      return "noperm";
+    }
+    for (Pattern pattern : new Pattern[] {NAME_IN_SCRIPT, NAME}) {
+      Matcher name = pattern.matcher(message);
+      if (name.find()) {
+        return name.group(1).toLowerCase(Locale.ROOT);
+      }
+    }
+    return "error";
   }
 
   /** A short word for metrics: {@code timeout}, {@code connection}, {@code readonly}, …. */

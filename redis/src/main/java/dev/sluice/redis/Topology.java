@@ -6,8 +6,6 @@ import io.lettuce.core.ReadFrom;
 import io.lettuce.core.RedisClient;
 import io.lettuce.core.RedisURI;
 import io.lettuce.core.SocketOptions;
-import io.lettuce.core.api.StatefulConnection;
-import io.lettuce.core.api.StatefulRedisConnection;
 import io.lettuce.core.cluster.ClusterClientOptions;
 import io.lettuce.core.cluster.ClusterTopologyRefreshOptions;
 import io.lettuce.core.cluster.RedisClusterClient;
@@ -19,12 +17,23 @@ import io.lettuce.core.masterreplica.StatefulRedisMasterReplicaConnection;
 import io.lettuce.core.pubsub.StatefulRedisPubSubConnection;
 import io.lettuce.core.resource.ClientResources;
 import io.lettuce.core.resource.Delay;
+import io.lettuce.core.resource.NettyCustomizer;
+import io.netty.channel.Channel;
+import io.netty.channel.ChannelFuture;
+import io.netty.util.HashedWheelTimer;
+import io.netty.util.Timer;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.Executors;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.ScheduledFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -38,34 +47,51 @@ final class Topology implements AutoCloseable {
    */
   private static final Logger LOG = LoggerFactory.getLogger(Topology.class);
   private static final Duration CONNECT_TIMEOUT = Duration.ofSeconds(2);
+  private static final Duration SILENCE = Duration.ofMillis(1_500);
+  private static final Duration LOOK_PAUSE = Duration.ofMillis(200);
+  private static final Duration RETRY_PAUSE = Duration.ofMillis(500);
   private static final int MOST_QUEUED = 10_000;
   private static final String CLUSTER = "redis-cluster://";
 
+  private final ScheduledExecutorService chores =
+      Executors.newSingleThreadScheduledExecutor(Topology::choresThread);
+  private final Set<Channel> channels = ConcurrentHashMap.newKeySet();
+  private final AtomicLong lookedNanos = new AtomicLong(System.nanoTime() - LOOK_PAUSE.toNanos());
+  // The client's own timer looks every 100 ms, longer than a decision may take.
+  private final Timer timer =
+      new HashedWheelTimer(Topology::timerThread, 10, TimeUnit.MILLISECONDS);
   private final ClientResources resources;
   private final AbstractRedisClient client;
   private final RedisURI uri;
   private final boolean looksAtReplicas;
   private volatile @Nullable RedisClusterAsyncCommands<String, String> commands;
   private volatile @Nullable RedisClusterAsyncCommands<String, String> replicas;
-  private volatile @Nullable StatefulConnection<String, String> connection;
   private volatile boolean closed;
 
-  private Topology(String text, boolean looksAtReplicas) {
+  private Topology(List<RedisURI> uris, boolean isCluster, boolean looksAtReplicas) {
     this.resources =
         ClientResources.builder()
+            .timer(timer)
             .reconnectDelay(
                 Delay.fullJitter(
                     Duration.ofMillis(10), Duration.ofMillis(500), 2, TimeUnit.MILLISECONDS))
+            .nettyCustomizer(
+                new NettyCustomizer() {
+                  @Override
+                  public void afterChannelInitialized(Channel channel) {
+                    Pulse.watch(channel);
+                    channels.add(channel);
+                    channel.closeFuture().addListener(closed -> channels.remove(channel));
+                  }
+                })
             .build();
     this.looksAtReplicas = looksAtReplicas;
-    if (text.startsWith(CLUSTER)) {
-      List<RedisURI> nodes = clusterNodes(text);
-      this.uri = nodes.get(0);
-      RedisClusterClient cluster = RedisClusterClient.create(resources, nodes);
+    this.uri = uris.get(0);
+    if (isCluster) {
+      RedisClusterClient cluster = RedisClusterClient.create(resources, uris);
       cluster.setOptions(clusterOptions());
       this.client = cluster;
     } else {
-      this.uri = read(text);
       RedisClient single = RedisClient.create(resources, uri);
       single.setOptions(options(ClientOptions.builder()).build());
       this.client = single;
@@ -74,7 +100,9 @@ final class Topology implements AutoCloseable {
 
   /** Connects; if Redis cannot be reached, goes on trying in the background. */
   static Topology connect(String uri, boolean looksAtReplicas) {
-    Topology topology = new Topology(uri, looksAtReplicas);
+    boolean isCluster = uri.startsWith(CLUSTER);
+    List<RedisURI> uris = isCluster ? clusterNodes(uri) : List.of(read(uri));
+    Topology topology = new Topology(uris, isCluster, looksAtReplicas);
     topology.tryToConnect();
     return topology;
   }
@@ -85,14 +113,9 @@ final class Topology implements AutoCloseable {
     }
     try {
       if (client instanceof RedisClusterClient cluster) {
-        StatefulRedisClusterConnection<String, String> found = cluster.connect(StringCodec.UTF8);
-        connection = found;
-        commands = found.async();
+        commands = cluster.connect(StringCodec.UTF8).async();
       } else {
-        StatefulRedisConnection<String, String> found =
-            ((RedisClient) client).connect(StringCodec.UTF8, uri);
-        connection = found;
-        commands = found.async();
+        commands = ((RedisClient) client).connect(StringCodec.UTF8, uri).async();
       }
       if (looksAtReplicas) {
         replicas = connectToReplicas();
@@ -100,8 +123,40 @@ final class Topology implements AutoCloseable {
       warnOfEviction();
     } catch (RuntimeException e) {
       LOG.error("Cannot reach Redis at {}: {}; trying again", this, rootMessage(e));
-      CompletableFuture.delayedExecutor(500, TimeUnit.MILLISECONDS).execute(this::tryToConnect);
+      later(RETRY_PAUSE, this::tryToConnect);
     }
+  }
+
+  /** Does something that may block, after a pause, in a thread of its own; not once closed. */
+  void later(Duration pause, Runnable chore) {
+    try {
+      ScheduledFuture<?> unused =
+          chores.schedule(() -> perform(chore), pause.toMillis(), TimeUnit.MILLISECONDS);
+    } catch (RejectedExecutionException closed) {
+      LOG.debug("No more chores, the way to {} is closed", this);
+    }
+  }
+
+  private static void perform(Runnable chore) {
+    try {
+      chore.run();
+    } catch (RuntimeException e) {
+      LOG.error("A chore for the way to Redis failed", e);
+    }
+  }
+
+  private static Thread choresThread(Runnable work) {
+    return daemon(work, "sluice-connect");
+  }
+
+  private static Thread timerThread(Runnable work) {
+    return daemon(work, "sluice-timer");
+  }
+
+  private static Thread daemon(Runnable work, String name) {
+    Thread thread = new Thread(work, name);
+    thread.setDaemon(true);
+    return thread;
   }
 
   private RedisClusterAsyncCommands<String, String> connectToReplicas() {
@@ -130,6 +185,11 @@ final class Topology implements AutoCloseable {
                         + " forgotten before their time. Expected: noeviction",
                     this);
               }
+            })
+        .exceptionally(
+            error -> {
+              LOG.warn("Whether Redis evicts keys is not known: {}", rootMessage(error));
+              return null;
             });
   }
 
@@ -167,23 +227,31 @@ final class Topology implements AutoCloseable {
         : ((RedisClient) client).connectPubSub(StringCodec.UTF8, uri);
   }
 
-  /** Looks for the master anew, because the one we talk to says that it is none. */
+  /** Looks for the master anew: the one we talk to says that it is none, or nothing at all. */
   void findMaster() {
-    StatefulConnection<String, String> found = connection;
-    CompletionStage<?> looking =
-        client instanceof RedisClusterClient cluster
-            ? cluster.refreshPartitionsAsync()
-            : found instanceof StatefulRedisConnection<String, String> single
-                ? single.async().quit() // the client connects again, and asks where to
-                : CompletableFuture.completedStage(null);
-    looking.thenRun(() -> LOG.info("Looked for the master of {} anew", this));
+    long last = lookedNanos.get();
+    long now = System.nanoTime();
+    if (now - last < LOOK_PAUSE.toNanos() || !lookedNanos.compareAndSet(last, now)) {
+      return; // many calls meet the same fault
+    }
+    LOG.info("Looking for the master of {} anew", this);
+    if (client instanceof RedisClusterClient cluster) {
+      cluster.refreshPartitionsAsync();
+    }
+    for (Channel channel : channels) {
+      if (!isCluster() || Pulse.isSilent(channel, SILENCE)) {
+        ChannelFuture unused = channel.close(); // the client connects again, and asks where to
+      }
+    }
   }
 
   @Override
   public void close() {
     closed = true;
+    chores.shutdownNow();
     client.shutdown(0, 1, TimeUnit.SECONDS);
     resources.shutdown(0, 1, TimeUnit.SECONDS).awaitUninterruptibly();
+    timer.stop();
   }
 
   /** Where Redis is, without its password. */
@@ -194,6 +262,7 @@ final class Topology implements AutoCloseable {
         : uri.getSentinelMasterId() + " at " + uri.getSentinels().size() + " Sentinels";
   }
 
+  @SuppressWarnings("UnusedException") // its message holds the URI, and that a password
   private static RedisURI read(String text) {
     try {
       RedisURI uri = RedisURI.create(text);
@@ -203,8 +272,7 @@ final class Topology implements AutoCloseable {
     } catch (RuntimeException e) {
       throw new IllegalArgumentException(
           "store: not a URI that leads to Redis (expected: redis://, rediss://,"
-              + " redis-sentinel://host:port,host:port#name or redis-cluster://host:port,host:port)",
-          e);
+              + " redis-sentinel://host:port,host:port#name or redis-cluster://host:port,host:port)");
     }
   }
 

@@ -25,6 +25,19 @@ local KINDS = {b = bucket, f = window, s = parts}
 local accounts = {} -- those this call has looked at, by key
 local foreign = 0 -- values under our keys that were not ours
 
+-- The string under a key. A value of another type is not ours: it counts as none and is replaced.
+local function get(key)
+  local value = redis.pcall('GET', key)
+  if type(value) ~= 'table' then
+    return value or nil, false
+  end
+  if not value.err:find('WRONGTYPE', 1, true) then
+    redis.call('GET', key) -- no right to, or the slot is on its way: raises that error
+  end
+  foreign = foreign + 1
+  return nil, true
+end
+
 local function read(account, value)
   account.tallies = {}
   account.full_since = 0
@@ -260,7 +273,7 @@ local function at(account, terms, now)
     local lock, moment = account.lock, account.aside
     local unused = is_unused(account, terms, memory, now)
     account.lock, account.aside = nil, nil
-    read(account, redis.call('GET', account.key .. '!aside'))
+    read(account, (get(account.key .. '!aside')))
     account.lock = later(lock, account.lock)
     if unused then
       account.log_key, account.newest = account.key .. '!log!aside', nil

@@ -14,7 +14,7 @@ local function log_call(...)
     if reply.err:find('WRONGTYPE', 1, true) then
       return nil
     end
-    error(reply)
+    return redis.call(...) -- raises the same error
   end
   return reply
 end

@@ -26,6 +26,14 @@ for g = 2, #ARGV, 4 do
   local last = first + count - 1
   local has_short_form = now >= EPOCH and now + full - EPOCH < LATEST
   local values = redis.call('MGET', unpack(KEYS, first, last))
+  local missing = {}
+  for i = 1, #values do
+    if not values[i] then
+      missing[#missing + 1] = KEYS[first + i - 1]
+    end
+  end
+  -- MGET finds nothing where a value is of another type: the whole script replaces it.
+  local is_foreign = #missing > 0 and redis.call('EXISTS', unpack(missing)) > 0
   for i = first, last do
     local key = KEYS[i]
     local lacks = lacking[key]
@@ -34,7 +42,7 @@ for g = 2, #ARGV, 4 do
     else
       local value = values[i - first + 1]
       if not value then
-        lacks = 0
+        lacks = not is_foreign and 0
       elseif value:sub(-4) == tag and value:byte() <= 57 then
         lacks = value:sub(1, -5) + EPOCH - now
         if lacks < 0 then

@@ -90,17 +90,14 @@ for i = 1, number() do
   all_terms[i] = terms_of(argument())
 end
 
--- GET on a value of another type is an error, not a string: such a value is replaced.
 local function next_account(terms)
   key_cursor = key_cursor + 1
   local key = KEYS[key_cursor]
   local account = accounts[key]
   if not account then
-    local value = redis.pcall('GET', key)
-    if type(value) == 'table' then
-      foreign, value = foreign + 1, nil
-    end
+    local value, is_foreign = get(key)
     account = load(key, value)
+    account.is_written = account.is_written or is_foreign
   end
   if terms then
     at(account, terms, now)
@@ -238,7 +235,7 @@ local function plan(operation)
     return judge(operation, id, made_id, charges_of(n))
   end
   local memory = beside(first_key, n, '!call!' .. id)
-  local seen = redis.call('GET', memory)
+  local seen = get(memory)
   if seen then
     local moment, numbers = seen:match('^(%d+)|(.*)$')
     if now - tonumber(moment) < CALL_MEMORY_MICROS then
@@ -276,8 +273,7 @@ end
 local function settle()
   local id, taken_at, actual, memory, n = argument(), argument(), number(), number(), number()
   local done = beside(key_cursor + 1, n, '!done!' .. id .. '@' .. taken_at)
-  local until_moment = redis.call('GET', done)
-  local fresh = not until_moment or now >= tonumber(until_moment)
+  local fresh = now >= (tonumber(get(done) or 0) or 0)
   if fresh then
     redis.call('SET', done, text(now + memory), 'PX', text(ceil_div(memory, 1000) + SLACK_MILLIS))
   end

@@ -174,13 +174,18 @@ public final class RedisProcess implements AutoCloseable {
 
   /** The keys that would never go away by themselves. */
   public List<String> keysWithoutTtl() {
-    List<String> found = new ArrayList<>();
-    for (String key : command("KEYS", "*").split("\n", -1)) {
-      if (!key.isEmpty() && command("PTTL", key).equals("-1")) {
-        found.add(key);
-      }
+    String found =
+        command(
+            "EVAL",
+            "local found = {} "
+                + "for _, key in ipairs(redis.call('KEYS', '*')) do "
+                + "if redis.call('PTTL', key) == -1 then found[#found + 1] = key end end "
+                + "return found",
+            "0");
+    if (found.startsWith("-")) {
+      throw new IllegalStateException(found);
     }
-    return found;
+    return found.isEmpty() ? List.of() : List.of(found.split("\n", -1));
   }
 
   @Override

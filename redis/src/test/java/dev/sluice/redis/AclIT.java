@@ -1,0 +1,159 @@
+package dev.sluice.redis;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.sluice.Call;
+import dev.sluice.Decision;
+import dev.sluice.Identity;
+import dev.sluice.Limit;
+import dev.sluice.Limiter;
+import dev.sluice.OnStoreFailure;
+import dev.sluice.Receipt;
+import dev.sluice.Rule;
+import dev.sluice.Rules;
+import dev.sluice.Store;
+import dev.sluice.redis.testing.RedisCluster;
+import dev.sluice.redis.testing.RedisProcess;
+import dev.sluice.redis.testing.RedisProcess.Binary;
+import dev.sluice.redis.testing.RedisServers;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/** The least rights that a user of Redis needs, as docs/redis.md lists them. */
+@ExtendWith(RedisServers.class)
+class AclIT {
+  /** The rights in the order of docs/redis.md. */
+  static final String RIGHTS =
+      "resetkeys ~s1:* resetchannels &s1:gifts -@all"
+          + " +evalsha +eval +time +get +mget +set +del +exists +pexpire +pttl +rename"
+          + " +zadd +zcard +zcount +zrange +zrangebyscore +zrem +zremrangebyrank +zremrangebyscore"
+          + " +zscore +scan +publish +subscribe +ping +info";
+
+  private static final Identity ANN = Identity.of("member", "ann");
+  private static final Rules RULES =
+      Rules.of(
+          Rule.named("all")
+              .by("member")
+              .limit(Limit.bucket(3, 3, Duration.ofHours(1)))
+              .limit(Limit.fixed(3, Duration.ofDays(1)))
+              .limit(Limit.sliding(3, Duration.ofHours(1)))
+              .limit(Limit.log(3, Duration.ofHours(1)))
+              .lock(Duration.ofMinutes(1))
+              .onStoreFailure(OnStoreFailure.DENY)
+              .build(),
+          Rule.named("quick")
+              .by("member")
+              .limit(Limit.bucket(3, 3, Duration.ofHours(1)))
+              .onStoreFailure(OnStoreFailure.DENY)
+              .build());
+
+  private static String login(RedisProcess server, String... withdrawn) {
+    server.command("FLUSHALL");
+    List<String> words = new ArrayList<>(List.of("ACL", "SETUSER", "sluice", "reset", "on"));
+    words.add(">geheim");
+    words.addAll(Arrays.asList(RIGHTS.split(" ", -1)));
+    words.addAll(Arrays.asList(withdrawn));
+    assertThat(server.command(words.toArray(new String[0]))).isEqualTo("OK");
+    return "redis://sluice:geheim@127.0.0.1:" + server.port();
+  }
+
+  @ParameterizedTest
+  @MethodSource("dev.sluice.redis.testing.RedisProcess#binaries")
+  void everythingWorksWithTheLeastRights(Binary binary) {
+    RedisProcess server = RedisServers.single(binary);
+    List<StoreFault> faults = new CopyOnWriteArrayList<>();
+    long now = System.currentTimeMillis() * 1_000;
+    long[] clock = {now};
+    Duration patient = Duration.ofSeconds(5);
+    try (Store store =
+            RedisStore.at(login(server))
+                .deadline(patient)
+                .onFault(faults::add)
+                .testClock(() -> clock[0])
+                .open();
+        Limiter limiter = Limiter.of(store, RULES)) {
+      RedisCluster.await(() -> server.command("PUBSUB", "NUMSUB", Keyspace.GIFTS).endsWith("1"));
+      Receipt receipt = ((Decision.Allowed) limiter.decide("all", ANN)).receipt();
+      assertThat(limiter.decide(Call.of("all", ANN).withId("id")).allowed()).isTrue();
+      assertThat(limiter.decide(Call.of("all", ANN).recording()).allowed()).isTrue();
+      assertThat(limiter.decide("all", ANN).locked()).isTrue();
+      assertThat(limiter.decide(Call.of("all", ANN).peeking()).allowed()).isFalse();
+      assertThat(limiter.locks(null).toCompletableFuture().join()).hasSize(1);
+      assertThat(limiter.lift("all", ANN).toCompletableFuture().join()).isTrue();
+      assertThat(limiter.giveBack(receipt).toCompletableFuture().join()).isTrue();
+      clock[0] = now - Duration.ofDays(3).toMillis() * 1_000; // books are set aside
+      limiter.decide("all", ANN);
+      clock[0] = now; // and taken up again
+      assertThat(limiter.decide(Call.of("all", ANN).withId("id2")).allowed()).isTrue();
+      limiter.lock("all", ANN, Duration.ofHours(1), "by hand").toCompletableFuture().join();
+      assertThat(limiter.reset("all", ANN).toCompletableFuture().join()).isTrue();
+      assertThat(limiter.decide("quick", ANN).allowed()).isTrue();
+      assertThat(limiter.decide("quick", ANN).allowed()).isTrue();
+    }
+    assertThat(faults).isEmpty();
+  }
+
+  @ParameterizedTest
+  @MethodSource("dev.sluice.redis.testing.RedisProcess#binaries")
+  void missingRightIsNamed(Binary binary) {
+    RedisProcess server = RedisServers.single(binary);
+    for (String right : List.of("-evalsha", "-get", "-zadd", "-set", "-time")) {
+      List<StoreFault> faults = new CopyOnWriteArrayList<>();
+      String uri = login(server, right);
+      try (Store store =
+              RedisStore.at(uri).deadline(Duration.ofSeconds(5)).onFault(faults::add).open();
+          Limiter limiter = Limiter.of(store, RULES)) {
+        Decision decision = limiter.decide("all", ANN);
+
+        assertThat(decision).as(right).isInstanceOf(Decision.Unmetered.class);
+        assertThat(faults).as(right).extracting(StoreFault::kind).containsOnly("noperm");
+        assertThat(((Decision.Unmetered) decision).reason())
+            .as(right)
+            .containsAnyOf("permission", "can't run this command");
+      }
+    }
+  }
+
+  @Test
+  void withoutTheChannelNoDenialIsCachedButEverythingElseGoesOn() {
+    RedisProcess server = RedisServers.single(RedisProcess.newest());
+    try (Store store =
+            RedisStore.at(login(server, "resetchannels")).deadline(Duration.ofSeconds(5)).open();
+        Limiter limiter = Limiter.of(store, RULES)) {
+      for (int i = 0; i < 3; i++) {
+        assertThat(limiter.decide("quick", ANN).allowed()).isTrue();
+      }
+      long before = server.info("commandstats", "cmdstat_evalsha");
+      assertThat(limiter.decide("quick", ANN).allowed()).isFalse();
+      assertThat(limiter.decide("quick", ANN).allowed()).isFalse();
+      assertThat(server.info("commandstats", "cmdstat_evalsha") - before).isGreaterThanOrEqualTo(2);
+      long connected = server.info("clients", "connected_clients");
+      assertThat(connected).as("no connection is left over by each try").isLessThan(20);
+    }
+  }
+
+  @Test
+  void wrongPasswordIsAnsweredForByPolicyAndNeverPrinted() {
+    RedisProcess server = RedisServers.single(RedisProcess.newest());
+    String uri = login(server).replace("geheim", "falsch");
+    try (Limiter limiter = Limiter.of(RedisStore.connect(uri), RULES)) {
+      Decision decision = limiter.decide("all", ANN);
+
+      assertThat(decision).isInstanceOf(Decision.Unmetered.class);
+      assertThat(decision.toString()).doesNotContain("falsch");
+    }
+    assertThatThrownBy(() -> RedisStore.connect("redis://sluice:geheim@ho st:1"))
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessageContaining("expected: redis://")
+        .hasMessageNotContaining("geheim")
+        .hasNoCause();
+  }
+}

@@ -1,0 +1,127 @@
+package dev.sluice.redis;
+
+import static dev.sluice.redis.testing.RedisProcess.newest;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.sluice.Decision;
+import dev.sluice.Identity;
+import dev.sluice.Limit;
+import dev.sluice.Limiter;
+import dev.sluice.Rule;
+import dev.sluice.Rules;
+import dev.sluice.redis.testing.RedisProcess;
+import dev.sluice.redis.testing.RedisServers;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/**
+ * A server's clock that is 30 s behind, ahead, or toggles, as after failovers between machines that
+ * disagree. It comes in through the scripts' test argument; what passes is judged by true time.
+ */
+@ExtendWith(RedisServers.class)
+class ClockIT {
+  private static final Identity ANN = Identity.of("member", "ann");
+  private static final long SECOND = 1_000_000;
+  private static final long START = 1_800_000_000 * SECOND;
+  private static final int LIMIT = 10;
+  private static final Duration WINDOW = Duration.ofSeconds(10);
+
+  private RedisProcess server;
+  private long offset;
+  private long truth;
+
+  @BeforeEach
+  void empty() {
+    server = RedisServers.single(newest());
+    server.command("FLUSHALL");
+    offset = 0;
+    truth = START;
+  }
+
+  @AfterEach
+  void everyKeyHasTtl() {
+    RedisServers.assertEveryKeyHasTtl(server);
+  }
+
+  static Stream<Arguments> kindsAndClocks() {
+    return Stream.of(
+            Limit.fixed(LIMIT, WINDOW),
+            Limit.log(LIMIT, WINDOW),
+            Limit.sliding(LIMIT, WINDOW, Duration.ofSeconds(1)),
+            Limit.bucket(LIMIT, LIMIT, WINDOW))
+        .flatMap(
+            limit ->
+                Stream.of("behind", "ahead", "toggling").map(clock -> Arguments.of(limit, clock)));
+  }
+
+  private static long offset(String clock, int step) {
+    long far = 30 * SECOND;
+    return switch (clock) {
+      case "behind" -> step < 40 ? 0 : -far;
+      case "ahead" -> step < 40 ? 0 : far;
+      default -> step / 7 % 2 == 0 ? 0 : far;
+    };
+  }
+
+  /**
+   * Knocks four times a second for a minute. A step of the clock may be taken for passed time once,
+   * by a new master that is ahead: nobody can tell the two apart. It must give no more than that.
+   */
+  @ParameterizedTest
+  @MethodSource("kindsAndClocks")
+  void clockThatStepsGivesNobodyMoreThanThePromise(Limit limit, String clock) {
+    Rule rule = Rule.named("r").by("member").limit(limit).build();
+    List<Long> passed = new ArrayList<>();
+    try (Limiter limiter =
+        Limiter.of(
+            RedisStore.at(server.uri()).testClock(() -> truth + offset).openBare(),
+            Rules.of(rule))) {
+      for (int step = 0; step < 240; step++) {
+        offset = offset(clock, step);
+        truth += SECOND / 4;
+        for (int i = 0; i < 3; i++) {
+          Decision decision = limiter.decide("r", ANN);
+          if (decision.allowed()) {
+            passed.add(truth);
+          }
+        }
+      }
+    }
+    long most = mostWithin(passed, limit);
+    long settled =
+        mostWithin(passed.stream().filter(time -> time >= START + 25 * SECOND).toList(), limit);
+    long last = passed.get(passed.size() - 1);
+    System.out.printf(
+        "clock %s, %s: %d passed in 60 s, at most %d within a window, %d once it has settled%n",
+        clock, limit, passed.size(), most, settled);
+    // A bucket may give its capacity and what refills; a fixed window twice its limit at an edge.
+    boolean isBucket = limit instanceof Limit.TokenBucket;
+    long promise = isBucket || limit instanceof Limit.FixedWindow ? 2 * LIMIT : LIMIT;
+    long jump = clock.equals("behind") ? 0 : LIMIT;
+    // While two times alternate, a bucket refills a little in the one that is behind, too.
+    long slack = isBucket && clock.equals("toggling") ? 3 : 0;
+    assertThat(most).isLessThanOrEqualTo(promise + jump + slack);
+    assertThat(settled).isLessThanOrEqualTo(promise);
+    assertThat(START + 60 * SECOND - last).as("open again").isLessThan(11 * SECOND);
+    assertThat(passed).as("not shut out").hasSizeGreaterThanOrEqualTo(2 * LIMIT);
+  }
+
+  /** The most that passed within any window's length. */
+  private static long mostWithin(List<Long> times, Limit limit) {
+    long window = limit.window().toMillis() * 1_000;
+    long most = 0;
+    for (int i = 0; i < times.size(); i++) {
+      long since = times.get(i);
+      most = Math.max(most, times.stream().filter(t -> t >= since && t < since + window).count());
+    }
+    return most;
+  }
+}

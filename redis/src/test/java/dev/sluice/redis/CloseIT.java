@@ -1,0 +1,67 @@
+package dev.sluice.redis;
+
+import static dev.sluice.redis.testing.RedisProcess.newest;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.sluice.Call;
+import dev.sluice.Decision;
+import dev.sluice.Identity;
+import dev.sluice.Limit;
+import dev.sluice.Limiter;
+import dev.sluice.Rule;
+import dev.sluice.Rules;
+import dev.sluice.Store;
+import dev.sluice.redis.testing.RedisCluster;
+import dev.sluice.redis.testing.RedisProcess;
+import dev.sluice.redis.testing.RedisServers;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.ExtendWith;
+
+/** A closed store leaves nothing behind. */
+@ExtendWith(RedisServers.class)
+class CloseIT {
+  private static final Identity ANN = Identity.of("member", "ann");
+  private static final Rules RULES =
+      Rules.of(Rule.named("r").by("member").limit(Limit.fixed(100, Duration.ofDays(1))).build());
+
+  private static List<String> threads() {
+    return Thread.getAllStackTraces().keySet().stream()
+        .filter(Thread::isAlive)
+        .map(Thread::getName)
+        .filter(name -> name.startsWith("lettuce") || name.startsWith("sluice"))
+        .toList();
+  }
+
+  @Test
+  void noThreadAndNoConnectionIsLeft() {
+    RedisProcess server = RedisServers.single(newest());
+    RedisCluster.await(() -> threads().isEmpty());
+    long before = server.info("clients", "connected_clients");
+    for (int i = 0; i < 3; i++) {
+      try (Limiter limiter = Limiter.of(RedisStore.connect(server.uri()), RULES)) {
+        limiter.decide("r", ANN);
+      }
+    }
+    RedisCluster.await(() -> threads().isEmpty());
+    RedisCluster.await(() -> server.info("clients", "connected_clients") <= before);
+  }
+
+  @Test
+  void callsUnderWayAreAnsweredWhenTheStoreIsClosed() throws Exception {
+    try (RedisProcess server = RedisProcess.start(newest())) {
+      Store store = RedisStore.at(server.uri()).deadline(Duration.ofMinutes(1)).open();
+      Limiter limiter = Limiter.of(store, RULES);
+      RedisCluster.await(() -> !limiter.decide("r", ANN).balances().isEmpty());
+      server.pause();
+      CompletableFuture<Decision> asked = limiter.ask(Call.of("r", ANN)).toCompletableFuture();
+      limiter.close();
+
+      assertThat(asked.get(10, TimeUnit.SECONDS)).isInstanceOf(Decision.Unmetered.class);
+      server.resume();
+    }
+  }
+}

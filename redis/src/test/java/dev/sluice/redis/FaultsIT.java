@@ -1,0 +1,318 @@
+package dev.sluice.redis;
+
+import static dev.sluice.redis.testing.RedisProcess.newest;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.sluice.Account;
+import dev.sluice.Call;
+import dev.sluice.Decision;
+import dev.sluice.Identity;
+import dev.sluice.Limit;
+import dev.sluice.Limiter;
+import dev.sluice.OnStoreFailure;
+import dev.sluice.Rule;
+import dev.sluice.Rules;
+import dev.sluice.Store;
+import dev.sluice.redis.testing.Crowd;
+import dev.sluice.redis.testing.RedisCluster;
+import dev.sluice.redis.testing.RedisProcess;
+import dev.sluice.redis.testing.RedisProcess.Binary;
+import dev.sluice.redis.testing.RedisServers;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.locks.LockSupport;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/** What befalls a Redis, and what a caller sees of it. */
+class FaultsIT {
+  private static final Identity ANN = Identity.of("member", "ann");
+  private static final Limit PLENTY = Limit.bucket(1_000_000, 1, Duration.ofSeconds(1));
+  private static final Limit FIXED = Limit.fixed(1_000_000, Duration.ofDays(1));
+
+  private RedisProcess server;
+
+  @BeforeEach
+  void start() {
+    server = RedisProcess.start(newest());
+  }
+
+  @AfterEach
+  void end() {
+    try {
+      RedisServers.assertEveryKeyHasTtl(server);
+    } finally {
+      server.close();
+    }
+  }
+
+  private static Rule rule(Limit limit, OnStoreFailure policy) {
+    return Rule.named("r").by("member").limit(limit).onStoreFailure(policy).build();
+  }
+
+  private Limiter limiter(Limit limit, OnStoreFailure policy) {
+    return Limiter.of(RedisStore.connect(server.uri()), Rules.of(rule(limit, policy)));
+  }
+
+  /** Lets time pass that belongs to other processes. */
+  private static void let(Duration pass) {
+    LockSupport.parkNanos(pass.toNanos());
+  }
+
+  private static CompletableFuture<List<Crowd.Answer>> callers(
+      Limiter limiter, AtomicBoolean goesOn) {
+    return Crowd.calling(4, Duration.ofMillis(2), goesOn::get, () -> limiter.decide("r", ANN));
+  }
+
+  private static void awaitMetered(Limiter limiter) {
+    RedisCluster.await(() -> !(limiter.decide("r", ANN) instanceof Decision.Unmetered));
+  }
+
+  @ParameterizedTest
+  @MethodSource("dev.sluice.redis.testing.RedisProcess#binaries")
+  void scriptsFlushedEvery20MillisAreNeverNoticed(Binary binary) {
+    server.close();
+    server = RedisProcess.start(binary);
+    for (Limit limit : List.of(PLENTY, FIXED)) {
+      // Bare: no policy could hide an error.
+      try (Store store = RedisStore.at(server.uri()).openBare();
+          Limiter limiter = Limiter.of(store, Rules.of(rule(limit, OnStoreFailure.DENY)))) {
+        AtomicBoolean goesOn = new AtomicBoolean(true);
+        CompletableFuture<List<Crowd.Answer>> calling =
+            Crowd.calling(8, Duration.ZERO, goesOn::get, () -> limiter.decide("r", ANN));
+        for (int i = 0; i < 50; i++) {
+          server.command("SCRIPT", "FLUSH");
+          let(Duration.ofMillis(20));
+        }
+        goesOn.set(false);
+        List<Crowd.Answer> answers = calling.join();
+
+        System.out.printf(
+            "SCRIPT FLUSH every 20 ms, %s, %s: %d calls, 0 errors%n",
+            binary, limit, answers.size());
+        assertThat(Crowd.allowed(answers)).isEqualTo(answers.size());
+        assertThat(answers).hasSizeGreaterThan(500);
+      }
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource(OnStoreFailure.class)
+  void stoppedRedisIsAnsweredForByPolicyWithinTheDeadline(OnStoreFailure policy) {
+    Limit limit = Limit.fixed(1_000_000, Duration.ofDays(1));
+    try (Limiter limiter = limiter(limit, policy)) {
+      awaitMetered(limiter);
+      let(Duration.ofMillis(300));
+      server.pause();
+      AtomicBoolean goesOn = new AtomicBoolean(true);
+      CompletableFuture<List<Crowd.Answer>> calling = callers(limiter, goesOn);
+      let(Duration.ofSeconds(2));
+      goesOn.set(false);
+      List<Crowd.Answer> answers = calling.join();
+      server.resume();
+      long start = System.nanoTime();
+      awaitMetered(limiter);
+      double recovery = (System.nanoTime() - start) / 1e6;
+
+      double p99 = Crowd.millis(answers, 990);
+      double worst = Crowd.millis(answers, 1_000);
+      System.out.printf(
+          "SIGSTOP for 2 s, %s, deadline 50 ms: %d calls, 99 %% within %.1f ms, all within %.1f ms,"
+              + " metered again after %.0f ms%n",
+          policy, answers.size(), p99, worst, recovery);
+      assertThat(Crowd.byPolicy(answers)).isEqualTo(answers.size());
+      boolean denies = policy == OnStoreFailure.DENY;
+      assertThat(answers).allMatch(answer -> answer.decision().allowed() != denies);
+      assertThat(p99).isLessThan(50 + 20);
+      assertThat(worst).isLessThan(50 + 500);
+    }
+  }
+
+  @Test
+  void localPolicyCountsByItselfAtItsShare() {
+    Rules rules = Rules.of(rule(Limit.fixed(10, Duration.ofDays(1)), OnStoreFailure.LOCAL));
+    server.pause();
+    try (Store store = RedisStore.at(server.uri()).nodes(2).open();
+        Limiter limiter = Limiter.of(store, rules)) {
+      List<Crowd.Answer> answers = Crowd.calling(1, 20, i -> limiter.decide("r", ANN));
+
+      assertThat(Crowd.byPolicy(answers)).isEqualTo(20);
+      assertThat(answers.stream().filter(answer -> answer.decision().allowed())).hasSize(5);
+    } finally {
+      server.resume();
+    }
+  }
+
+  @Test
+  void callsThatGaveUpBeforeTheyWereSentAreNotCountedLater() {
+    AtomicInteger faults = new AtomicInteger();
+    Rules rules = Rules.of(rule(FIXED, OnStoreFailure.DENY));
+    try (Store store =
+            RedisStore.at(server.uri()).onFault(fault -> faults.incrementAndGet()).open();
+        Limiter limiter = Limiter.of(store, rules)) {
+      awaitMetered(limiter);
+      long before = counted(rules);
+      server.pause();
+      List<Crowd.Answer> answers = Crowd.calling(40, 400, i -> limiter.decide("r", ANN));
+      server.resume();
+      awaitMetered(limiter);
+
+      long counted = counted(rules) - before;
+      System.out.printf(
+          "%d calls while stopped: %d waited for Redis, %d counted afterwards%n",
+          answers.size(), faults.get(), counted);
+      assertThat(Crowd.byPolicy(answers)).isEqualTo(400);
+      assertThat(faults.get()).as("the breaker keeps the others away").isLessThan(100);
+      assertThat(counted).isLessThanOrEqualTo(faults.get());
+    }
+  }
+
+  private long counted(Rules rules) {
+    try (Limiter direct = Limiter.of(RedisStore.at(server.uri()).openBare(), rules)) {
+      Decision seen = direct.decide(Call.of("r", ANN).peeking());
+      return FIXED.quota() - seen.balances().get(0).remaining();
+    }
+  }
+
+  @Test
+  void restartIsSurvivedAndOnlyPolicySpeaksMeanwhile() {
+    try (Limiter limiter = limiter(PLENTY, OnStoreFailure.ALLOW)) {
+      awaitMetered(limiter);
+      AtomicBoolean goesOn = new AtomicBoolean(true);
+      CompletableFuture<List<Crowd.Answer>> calling = callers(limiter, goesOn);
+      let(Duration.ofMillis(200));
+      server.kill();
+      let(Duration.ofMillis(300));
+      server.restart();
+      long start = System.nanoTime();
+      awaitMetered(limiter);
+      double recovery = (System.nanoTime() - start) / 1e6;
+      let(Duration.ofMillis(200));
+      goesOn.set(false);
+      List<Crowd.Answer> answers = calling.join();
+
+      System.out.printf(
+          "restart: %d calls, %d by policy, metered again after %.0f ms%n",
+          answers.size(), Crowd.byPolicy(answers), recovery);
+      assertThat(Crowd.byPolicy(answers)).isPositive();
+      assertThat(Crowd.allowed(answers) + Crowd.byPolicy(answers)).isEqualTo(answers.size());
+      assertThat(recovery).isLessThan(1_000);
+    }
+  }
+
+  @ParameterizedTest
+  @MethodSource("dev.sluice.redis.testing.RedisProcess#binaries")
+  void fullMemoryIsAnsweredForAtOnceAndNothingIsHalfDone(Binary binary) {
+    server.close();
+    server = RedisProcess.start(binary);
+    Rule.Builder builder =
+        Rule.named("r")
+            .by("member", "ip")
+            .limit(Limit.fixed(100, Duration.ofDays(1)))
+            .onStoreFailure(OnStoreFailure.DENY);
+    fillsUp(builder.build(), true);
+    // What a log lets go of makes room, so Redis lets a known account go on.
+    fillsUp(builder.limit(Limit.log(100, Duration.ofHours(1))).build(), false);
+  }
+
+  private void fillsUp(Rule rule, boolean refused) {
+    server.command("FLUSHALL");
+    Identity both = ANN.with("ip", "10.0.0.1");
+    AtomicInteger oom = new AtomicInteger();
+    try (Store store =
+            RedisStore.at(server.uri())
+                .deadline(Duration.ofSeconds(1))
+                .onFault(fault -> oom.addAndGet(fault.kind().equals("oom") ? 1 : 0))
+                .open();
+        Limiter limiter = Limiter.of(store, Rules.of(rule))) {
+      assertThat(limiter.decide("r", both).allowed()).isTrue();
+      server.command("CONFIG", "SET", "maxmemory", "1");
+      List<Crowd.Answer> answers = Crowd.calling(1, 20, i -> limiter.decide("r", both));
+      server.command("CONFIG", "SET", "maxmemory", "0");
+      assertThat(limiter.decide("r", both)).isInstanceOf(Decision.Allowed.class);
+
+      assertThat(Crowd.byPolicy(answers)).isEqualTo(refused ? 20 : 0);
+      assertThat(oom.get()).isEqualTo(refused ? 20 : 0);
+      assertThat(Crowd.millis(answers, 500)).as("no waiting for the deadline").isLessThan(200);
+      Decision after = limiter.decide(Call.of("r", both).peeking());
+      long taken = 2 + Crowd.allowed(answers);
+      assertThat(after.balances()).allMatch(balance -> balance.remaining() == 100 - taken);
+    }
+  }
+
+  @ParameterizedTest
+  @MethodSource("dev.sluice.redis.testing.RedisProcess#binaries")
+  void foreignValuesUnderOurKeysAreReplacedAndCounted(Binary binary) {
+    server.close();
+    server = RedisProcess.start(binary);
+    for (Limit limit :
+        List.of(
+            Limit.bucket(5, 5, Duration.ofHours(1)),
+            Limit.fixed(5, Duration.ofDays(1)),
+            Limit.log(5, Duration.ofHours(1)))) {
+      for (String suffix : List.of("", "!log", "!call!x", "!lock")) {
+        for (boolean isList : new boolean[] {true, false}) {
+          replacesForeign(limit, suffix, isList);
+        }
+      }
+    }
+  }
+
+  private void replacesForeign(Limit limit, String suffix, boolean isList) {
+    server.command("FLUSHALL");
+    Rule rule = Rule.named("r").by("member").limit(limit).lock(Duration.ofMinutes(1)).build();
+    String key = Keyspace.key(new Account("r", ANN)) + suffix;
+    server.command(isList ? "RPUSH" : "SET", key, "not ours");
+    try (RedisStore store = RedisStore.at(server.uri()).openBare();
+        Limiter limiter = Limiter.of(store, Rules.of(rule))) {
+      for (int i = 1; i <= 5; i++) {
+        Decision decision = limiter.decide(Call.of("r", ANN).withId(i == 1 ? "x" : "x" + i));
+        assertThat(decision.balances().get(0).remaining())
+            .as("%s, %s", limit, key)
+            .isEqualTo(5 - i);
+      }
+      assertThat(limiter.decide("r", ANN).allowed()).isFalse();
+      assertThat(limiter.locks(null).toCompletableFuture().join()).hasSize(1);
+      if (suffix.isEmpty()) {
+        assertThat(store.foreignValues()).as("%s, %s", limit, key).isEqualTo(1);
+      }
+    }
+    boolean isUsed = !suffix.equals("!log") || limit instanceof Limit.SlidingLog;
+    if (!isUsed) {
+      server.command("DEL", key);
+    }
+    assertThat(server.keysWithoutTtl()).as("%s, %s", limit, key).isEmpty();
+  }
+
+  @Test
+  void redisThatIsDownAtTheStartIsTakenUpWhenItComes() {
+    server.kill();
+    long start = System.nanoTime();
+    try (Limiter limiter = limiter(PLENTY, OnStoreFailure.DENY)) {
+      Decision first = limiter.decide("r", ANN);
+      double millis = (System.nanoTime() - start) / 1e6;
+      assertThat(first).isInstanceOf(Decision.Unmetered.class);
+      assertThatThrownBy(() -> limiter.locks(null).toCompletableFuture().get(1, TimeUnit.SECONDS))
+          .hasRootCauseMessage("not connected");
+
+      server.restart();
+      long up = System.nanoTime();
+      awaitMetered(limiter);
+      double recovery = (System.nanoTime() - up) / 1e6;
+
+      System.out.printf(
+          "down at the start: opened and answered within %.0f ms, metered %.0f ms after it came%n",
+          millis, recovery);
+      assertThat(recovery).isLessThan(2_000);
+    }
+  }
+}

@@ -1,0 +1,47 @@
+package dev.sluice.redis.testing;
+
+import dev.sluice.Account;
+import dev.sluice.Decision;
+import dev.sluice.Plan;
+import dev.sluice.Receipt;
+import dev.sluice.Restriction;
+import dev.sluice.Store;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CompletionStage;
+
+/** A store that many tests share: closing it leaves it open. */
+public record SharedStore(Store store) implements Store {
+  @Override
+  public CompletionStage<Decision> take(Plan plan) {
+    return store.take(plan);
+  }
+
+  @Override
+  public CompletionStage<Boolean> settle(Receipt receipt, long actualCost) {
+    return store.settle(receipt, actualCost);
+  }
+
+  @Override
+  public CompletionStage<Boolean> reset(Account account) {
+    return store.reset(account);
+  }
+
+  @Override
+  public CompletionStage<Restriction> lock(Account account, Duration length, String reason) {
+    return store.lock(account, length, reason);
+  }
+
+  @Override
+  public CompletionStage<Boolean> lift(Account account) {
+    return store.lift(account);
+  }
+
+  @Override
+  public CompletionStage<List<Restriction>> locks(String rule) {
+    return store.locks(rule);
+  }
+
+  @Override
+  public void close() {}
+}
