@@ -70,6 +70,7 @@ public final class Histories {
       if (thorough) {
         with((store, clock) -> Promises.checkWithoutDenials(history, store, clock));
         with((store, clock) -> Promises.checkIsolation(history, store, clock));
+        with((store, clock) -> Promises.checkQuota(history, store, clock));
       }
     } catch (RuntimeException e) {
       throw new AssertionError("seed " + seed, e);

@@ -1,10 +1,16 @@
 package dev.sluice.history;
 
 import dev.sluice.Account;
+import dev.sluice.Call;
 import dev.sluice.Charge;
 import dev.sluice.Decision;
+import dev.sluice.Identity;
 import dev.sluice.Intent;
 import dev.sluice.Limit;
+import dev.sluice.Limiter;
+import dev.sluice.Rule;
+import dev.sluice.RuleSource;
+import dev.sluice.Rules;
 import dev.sluice.Store;
 import dev.sluice.contract.MovableClock;
 import java.time.InstantSource;
@@ -127,6 +133,25 @@ final class Promises {
     List<@Nullable Object> alone =
         Replay.play(history, store, clock, i -> history.steps().get(i).world() == 1);
     same(history, alone, "without the others");
+  }
+
+  /** Every limit admits its quota in one instant, and not one more. */
+  static void checkQuota(History history, Store store, MovableClock clock) {
+    for (Rule rule : history.rules().all()) {
+      for (int i = 0; i < rule.terms().limits().size(); i++) {
+        Limit limit = rule.terms().limits().get(i);
+        Rule alone = Rule.named(rule.name() + i).by("member").limit(limit).build();
+        Limiter limiter = Limiter.of(store, RuleSource.fixed(Rules.of(alone)), clock);
+        Call one = Call.of(alone.name(), Identity.of("member", "ann"));
+        boolean all = limiter.decide(one.costing(limit.quota() - 1)).allowed();
+        boolean last = limiter.decide(one).allowed();
+        boolean more = limiter.decide(one).allowed();
+        if (!all || !last || more) {
+          throw new AssertionError(
+              "seed %d: %s admits another quota".formatted(history.seed(), limit));
+        }
+      }
+    }
   }
 
   private static void same(History history, List<@Nullable Object> played, String how) {

@@ -150,16 +150,19 @@ final class WildClock {
     }
   }
 
-  /** Nobody is shut out: open after a window, or after one more if a time set aside is near. */
+  /**
+   * Nobody is shut out: open once a clock that stepped back has caught up and a window is over, or
+   * once the same has come to pass for a time that was set aside and is near.
+   */
   private void checkOpens() {
     long start = clock.micros();
     long wait = memory() + (rule.terms().lock() == null ? 0 : 5_000_000);
     Call all = Call.of(rule.name(), ANN).costing(limit.quota()).peeking();
-    clock.setMicros(start + wait);
+    clock.setMicros(start + 2 * wait);
     boolean open = limiter.decide(all).allowed();
-    clock.setMicros(start + 3 * wait);
+    clock.setMicros(start + 4 * wait);
     if (!open && !limiter.decide(all).allowed()) {
-      fail("still shut after %d us: %s".formatted(3 * wait, limiter.decide(all)));
+      fail("still shut after %d us: %s".formatted(4 * wait, limiter.decide(all)));
     }
   }
 
