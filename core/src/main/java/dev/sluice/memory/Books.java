@@ -20,7 +20,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Immutable but for the {@link Log}, which only an account with sliding logs has.
  */
-final class Books {
+final class Books implements Page {
   /*
    * Time never runs backwards here. Books know the earliest moment that could have written them. If
    * the clock shows less, that moment stands still until the clock has caught up: nobody gets
@@ -59,6 +59,21 @@ final class Books {
     this.log = log;
     this.lock = lock;
     this.aside = aside;
+  }
+
+  /** Books with nothing in them but what one limit has counted. */
+  static Books of(Terms terms, Tally tally) {
+    return new Books(terms, new Tally[] {tally}, null, null, null);
+  }
+
+  /** What the only limit has counted; null if there is anything else to tell. */
+  @Nullable Tally onlyTally() {
+    return tallies.length == 1 && lock == null && aside == null ? tallies[0] : null;
+  }
+
+  @Override
+  public Books books() {
+    return this;
   }
 
   // Time and terms

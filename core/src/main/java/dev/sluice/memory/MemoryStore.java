@@ -40,26 +40,20 @@ import org.jspecify.annotations.Nullable;
  */
 public final class MemoryStore implements Store {
   /*
-   * Accounts live in a Caffeine cache, whose admission by frequency keeps a flood of identities
-   * that are seen once from pushing out those that come back. An account whose books are spent
-   * (everything has come back, no lock) can be dropped without anybody noticing: whenever an
-   * account is new, a hand moves on over a few others and drops the spent ones, so there is no
-   * thread and no timer.
-   *
-   * A locked account must not be pushed out. It is listed in `locks` with its cell, and an account
-   * that the cache does not know is looked for there before it starts afresh.
+   * Cells live in the vault. The locks in force are listed beside it, with their reasons; an entry
+   * that is out of date does no harm, because the books decide, and goes when the list is read or a
+   * hand that moves on with every new lock comes by.
    */
   private static final long DEFAULT_MOST_ACCOUNTS = 1_000_000;
   private static final long MOST_ANSWERS = 100_000;
   private static final Cell UNCLAIMED = new Cell();
 
   private final InstantSource clock;
-  private final Cache<Account, Cell> cells;
+  private final Vault vault;
   private final Map<Account, Held> locks = new ConcurrentHashMap<>();
   private final Cache<Seen, Decision> answers;
   private final Cache<Seen, Long> settled;
-  private final Hand<Map.Entry<Account, Cell>> hand = new Hand<>();
-  private final Hand<Map.Entry<Account, Held>> lockHand = new Hand<>();
+  private final Hand<Map.Entry<Account, Held>> hand = new Hand<>();
 
   private record Held(Cell cell, String reason) {}
 
@@ -68,7 +62,7 @@ public final class MemoryStore implements Store {
 
   private MemoryStore(InstantSource clock, long mostAccounts) {
     this.clock = clock;
-    this.cells = Caffeine.newBuilder().maximumSize(mostAccounts).executor(Runnable::run).build();
+    this.vault = new Vault(mostAccounts);
     Ticker ticker = () -> now() * 1_000;
     this.answers =
         Caffeine.newBuilder()
@@ -119,28 +113,47 @@ public final class MemoryStore implements Store {
 
   private Decision judge(Plan plan) {
     long now = now();
-    List<Charge> charges = plan.charges();
+    Decision alone =
+        plan.charges().size() == 1 ? judgeAlone(plan, plan.charges().get(0), now) : null;
+    return alone == null ? judgeClaimed(plan, now) : alone;
+  }
+
+  /** The fast way of a single charge, without a lock; null if its account has to be claimed. */
+  private @Nullable Decision judgeAlone(Plan plan, Charge charge, long now) {
+    Account account = charge.account();
     boolean looks = plan.intent() == Intent.PEEK;
-    if (charges.size() == 1 && !hasLog(charges.get(0))) {
-      Account account = charges.get(0).account();
-      while (true) {
-        Cell cell = looks ? existing(account) : cell(account, now);
-        Books read = cell.read();
-        if (read == null) {
-          continue;
-        }
-        if (read.hasLog()) {
-          break;
-        }
-        Judgement judgement = Judgement.of(plan, new Books[] {read}, now);
-        Books next = judgement.after()[0];
-        if (next == read || cell.replace(read, next)) {
-          note(account, cell, next, now);
-          return judgement.decision();
+    boolean takes = plan.intent() == Intent.TAKE && charge.cost() > 0;
+    while (true) {
+      Cell cell = looks ? existing(account) : cell(account, now);
+      Page page = cell.page();
+      if (takes && page instanceof Purse purse) {
+        long paid = purse.take(charge.terms(), now, charge.cost());
+        if (paid != Purse.REFUSED) {
+          Taken taken = new Taken(plan, now, paid);
+          return new Decision.Allowed(taken, taken);
         }
       }
+      Books read = page == null ? null : page.books();
+      if (read == null) {
+        continue;
+      }
+      if (read.hasLog() || hasLog(charge)) {
+        return null;
+      }
+      Judgement judgement = Judgement.of(plan, new Books[] {read}, now);
+      Books next = judgement.after()[0];
+      if (next == read || cell.replace(read, next)) {
+        note(account, cell, next, now);
+        return judgement.decision();
+      }
+      if (page instanceof Purse) {
+        return null;
+      }
     }
-    Claims claims = new Claims(accounts(plan), now, looks);
+  }
+
+  private Decision judgeClaimed(Plan plan, long now) {
+    Claims claims = new Claims(accounts(plan), now, plan.intent() == Intent.PEEK);
     try {
       Judgement judgement = Judgement.of(plan, claims.books.clone(), now);
       System.arraycopy(judgement.after(), 0, claims.books, 0, claims.books.length);
@@ -189,7 +202,7 @@ public final class MemoryStore implements Store {
     Books found = cell.claim();
     if (found != null) {
       cell.retire();
-      cells.asMap().remove(account, cell);
+      vault.remove(account, cell);
       locks.remove(account);
     }
     return CompletableFuture.completedFuture(found != null && !found.isSpent(now));
@@ -241,7 +254,7 @@ public final class MemoryStore implements Store {
   private void note(Account account, Cell cell, Books books, long now) {
     if (books.isLocked(now) && !locks.containsKey(account)) {
       locks.put(account, new Held(cell, String.valueOf(books.terms())));
-      lockHand.step(locks.entrySet(), entry -> forgetLock(entry, now));
+      hand.step(locks.entrySet(), entry -> forgetLock(entry, now));
     }
   }
 
@@ -254,36 +267,13 @@ public final class MemoryStore implements Store {
 
   /** The cell of an account, a new one if it has none. */
   private Cell cell(Account account, long now) {
-    Cell found = cells.getIfPresent(account);
-    if (found != null) {
-      return found;
-    }
-    Held held = locks.get(account);
-    Cell fresh = held == null ? new Cell() : held.cell;
-    Cell raced = cells.asMap().putIfAbsent(account, fresh);
-    hand.step(cells.asMap().entrySet(), entry -> dropIfSpent(entry, now));
-    return raced == null ? fresh : raced;
+    return vault.findOrMake(account, now);
   }
 
   /** The cell of an account, one that nobody else sees if it has none. */
   private Cell existing(Account account) {
-    Cell found = cells.getIfPresent(account);
-    if (found != null) {
-      return found;
-    }
-    Held held = locks.get(account);
-    return held == null ? new Cell() : held.cell;
-  }
-
-  private void dropIfSpent(Map.Entry<Account, Cell> entry, long now) {
-    Cell cell = entry.getValue();
-    Books read = cell.read();
-    if (read == null) {
-      cells.asMap().remove(entry.getKey(), cell);
-    } else if (read != Books.EMPTY && read.isSpent(now) && cell.retire(read)) {
-      cells.asMap().remove(entry.getKey(), cell);
-      locks.remove(entry.getKey());
-    }
+    Cell found = vault.find(account);
+    return found == null ? new Cell() : found;
   }
 
   private long now() {
