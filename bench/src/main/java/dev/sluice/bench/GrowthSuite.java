@@ -1,0 +1,177 @@
+package dev.sluice.bench;
+
+import dev.sluice.Identity;
+import dev.sluice.Limit;
+import dev.sluice.Limiter;
+import dev.sluice.Rule;
+import dev.sluice.Rules;
+import dev.sluice.memory.MemoryStore;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.function.LongFunction;
+
+/** How the cost of a decision grows: with limits, accounts and rules. */
+final class GrowthSuite {
+  /*
+   * Every cost is the time of a decision at 64 in flight; a growth is the larger over the smaller,
+   * within one round. The sliding log is the one kind whose state grows with its use, so its
+   * accounts are filled first: 5 of 10, and a fifth (quick) or half of 100,000.
+   */
+  private static final int IN_FLIGHT = 64;
+  private static final long SMALL = 10;
+  private static final long LARGE = 100_000;
+
+  private final RedisServer server;
+  private final Extent extent;
+  private final Figures figures;
+
+  private GrowthSuite(RedisServer server, Extent extent, Figures figures) {
+    this.server = server;
+    this.extent = extent;
+    this.figures = figures;
+  }
+
+  static void run(Extent extent, Figures figures) throws IOException {
+    rulesInMemory(extent, figures);
+    try (RedisServer server = RedisServer.start()) {
+      GrowthSuite suite = new GrowthSuite(server, extent, figures);
+      suite.limitSize("tokenBucket", limit -> Limit.bucket(limit, 1, RedisSuite.HOUR));
+      suite.limitSize("fixedWindow", limit -> Limit.fixed(limit, RedisSuite.HOUR));
+      suite.limitSize("slidingWindow", limit -> Limit.sliding(limit, RedisSuite.HOUR));
+      suite.logSize();
+      suite.limitsPerRule();
+      if (!extent.isQuick()) {
+        suite.accounts();
+      }
+    }
+  }
+
+  private void limitSize(String kind, LongFunction<Limit> limit) {
+    server.commands().flushall();
+    Contender small = sluice("small", List.of(limit.apply(SMALL)));
+    Contender large = sluice("large", List.of(limit.apply(LARGE)));
+    compare("growth." + kind, small, extent.names(), large, extent.names());
+  }
+
+  private void logSize() {
+    server.commands().flushall();
+    Contender small = sluice("small", List.of(Limit.log(SMALL, RedisSuite.HOUR)));
+    Contender large = sluice("large", List.of(Limit.log(LARGE, RedisSuite.HOUR)));
+    String[] few = Extent.names(4);
+    int filled = extent.isQuick() ? (int) LARGE / 5 : (int) LARGE / 2;
+    String[] filling = new String[few.length * filled];
+    for (int i = 0; i < filling.length; i++) {
+      filling[i] = few[i % few.length];
+    }
+    ClosedLoop.each(large::decide, filling, 512);
+    compare("growth.slidingLog", small, extent.names(), large, few);
+  }
+
+  private void limitsPerRule() {
+    server.commands().flushall();
+    List<Limit> eight = new ArrayList<>();
+    for (int i = 0; i < 8; i++) {
+      eight.add(Limit.bucket(LARGE + i, 100, RedisSuite.HOUR));
+    }
+    compare(
+        "growth.limits",
+        sluice("small", eight.subList(0, 1)),
+        extent.names(),
+        sluice("large", eight),
+        extent.names());
+  }
+
+  private void accounts() {
+    Limit limit = Limit.bucket(LARGE, 1, RedisSuite.HOUR);
+    Contender small = sluice("small", List.of(limit));
+    Contender large = sluice("large", List.of(limit));
+    String[] million = Extent.names(1_000_000);
+    ClosedLoop.each(large::decide, million, 512);
+    compare("growth.accounts", small, Extent.names(1_000), large, million);
+  }
+
+  private Contender sluice(String name, List<Limit> limits) {
+    Rule.Builder rule = Rule.named("rule-" + name).by("login");
+    limits.forEach(rule::limit);
+    return Contenders.sluice(
+        name, server.uri(), rule.build(), key -> Identity.of("login", key), false);
+  }
+
+  private void compare(
+      String key, Contender small, String[] smallNames, Contender large, String[] largeNames) {
+    int rounds = extent.isQuick() ? 3 : extent.rounds();
+    long millis = Math.min(300, extent.millis()); // longer would use up a limit of 10
+    Progress progress = new Progress(extent.out(), 2 + 2 * rounds);
+    progress.next(key + ", warming up");
+    ClosedLoop.run(small::decide, smallNames, IN_FLIGHT, millis);
+    ClosedLoop.run(large::decide, largeNames, IN_FLIGHT, millis);
+    double[] growth = new double[rounds];
+    double[] cost = new double[rounds];
+    for (int i = 0; i < rounds; i++) {
+      progress.next(key);
+      double less = micros(small, smallNames, millis);
+      progress.next(key);
+      double more = micros(large, largeNames, millis);
+      growth[i] = more / less;
+      cost[i] = more;
+    }
+    progress.end();
+    figures.put(key, Rounds.median(growth));
+    figures.put(key + ".micros", Rounds.median(cost));
+    small.close();
+    large.close();
+  }
+
+  private static double micros(Contender contender, String[] names, long millis) {
+    ClosedLoop.Seen seen = ClosedLoop.run(contender::decide, names, IN_FLIGHT, millis);
+    Rounds.check(contender, seen, true);
+    return 1e6 / seen.perSecond();
+  }
+
+  /** A decision in the JVM with 10,000 rules over one with 10. */
+  private static void rulesInMemory(Extent extent, Figures figures) {
+    Limiter few = limiter(10);
+    Limiter many = limiter(10_000);
+    int calls = extent.isQuick() ? 200_000 : 1_000_000;
+    double[] growth = new double[extent.rounds() + 2];
+    for (int i = -3; i < growth.length; i++) {
+      double less = nanos(few, 10, calls);
+      double more = nanos(many, 10_000, calls);
+      if (i >= 0) {
+        growth[i] = more / less;
+      }
+    }
+    figures.put("growth.rules", Rounds.median(growth));
+  }
+
+  private static Limiter limiter(int count) {
+    List<Rule> rules = new ArrayList<>();
+    for (int i = 0; i < count; i++) {
+      rules.add(
+          Rule.named("rule-" + i)
+              .by("login")
+              .limit(Limit.bucket(1_000_000_000, 1_000_000, java.time.Duration.ofSeconds(1)))
+              .build());
+    }
+    return Limiter.of(MemoryStore.create(), Rules.of(rules));
+  }
+
+  /** Each rule in turn, so that the accounts grow with the rules as they would. */
+  private static double nanos(Limiter limiter, int rules, int calls) {
+    String[] names = new String[rules];
+    for (int i = 0; i < rules; i++) {
+      names[i] = "rule-" + i;
+    }
+    Identity ann = Identity.of("login", "ann");
+    int passed = 0;
+    long start = System.nanoTime();
+    for (int i = 0; i < calls; i++) {
+      passed += limiter.decide(names[i % rules], ann).allowed() ? 1 : 0;
+    }
+    if (passed != calls) {
+      throw new IllegalStateException("passed: " + passed + " (expected: " + calls + ")");
+    }
+    return (System.nanoTime() - start) / (double) calls;
+  }
+}
