@@ -74,6 +74,25 @@ final class Contenders {
         limiter::close);
   }
 
+  /** Sluice, each call given back once it is through: its accounts stay as full as they are. */
+  static Contender borrowing(String name, String uri, Rule rule) {
+    Limiter limiter =
+        Limiter.of(
+            RedisStore.at(uri).deadline(Duration.ofSeconds(20)).cacheDenials(false).open(),
+            Rules.of(rule));
+    return new Plain(
+        name,
+        key ->
+            limiter
+                .ask(Call.of(rule.name(), Identity.of("login", key)))
+                .thenCompose(
+                    decision ->
+                        decision instanceof Decision.Allowed allowed
+                            ? limiter.giveBack(allowed.receipt())
+                            : CompletableFuture.completedFuture(metered(decision))),
+        limiter::close);
+  }
+
   private static boolean metered(Decision decision) {
     if (decision instanceof Decision.Unmetered unmetered) {
       throw new IllegalStateException(unmetered.reason());

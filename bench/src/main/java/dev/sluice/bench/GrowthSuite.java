@@ -15,10 +15,14 @@ import java.util.function.LongFunction;
 final class GrowthSuite {
   /*
    * Every cost is the time of a decision at 64 in flight; a growth is the larger over the smaller,
-   * within one round. The sliding log is the one kind whose state grows with its use, so its
-   * accounts are filled first: 5 of 10, and a fifth (quick) or half of 100,000.
+   * within one round, on the same number of accounts.
+   *
+   * The sliding log is the one kind whose state grows with its use, so its accounts are filled
+   * first: 5 of 10, and 5,000 (quick) or 50,000 of 100,000. They are few, so that filling them ends;
+   * each call is given back at once, so that ten do not run dry. Its cost is that of both.
    */
   private static final int IN_FLIGHT = 64;
+  private static final int IN_FLIGHT_ON_LOGS = 16;
   private static final long SMALL = 10;
   private static final long LARGE = 100_000;
 
@@ -51,21 +55,37 @@ final class GrowthSuite {
     server.commands().flushall();
     Contender small = sluice("small", List.of(limit.apply(SMALL)));
     Contender large = sluice("large", List.of(limit.apply(LARGE)));
-    compare("growth." + kind, small, extent.names(), large, extent.names());
+    compare("growth." + kind, small, extent.names(), large, extent.names(), IN_FLIGHT);
   }
 
   private void logSize() {
     server.commands().flushall();
-    Contender small = sluice("small", List.of(Limit.log(SMALL, RedisSuite.HOUR)));
-    Contender large = sluice("large", List.of(Limit.log(LARGE, RedisSuite.HOUR)));
-    String[] few = Extent.names(4);
-    int filled = extent.isQuick() ? (int) LARGE / 5 : (int) LARGE / 2;
-    String[] filling = new String[few.length * filled];
-    for (int i = 0; i < filling.length; i++) {
-      filling[i] = few[i % few.length];
+    Rule ten = logRule("log-10", SMALL);
+    Rule many = logRule("log-100000", LARGE);
+    String[] few = Extent.names(IN_FLIGHT_ON_LOGS);
+    fill(ten, few, 5);
+    fill(many, few, extent.isQuick() ? (int) LARGE / 20 : (int) LARGE / 2);
+    compare(
+        "growth.slidingLog",
+        Contenders.borrowing("small", server.uri(), ten),
+        few,
+        Contenders.borrowing("large", server.uri(), many),
+        few,
+        IN_FLIGHT_ON_LOGS);
+  }
+
+  private static Rule logRule(String name, long limit) {
+    return Rule.named(name).by("login").limit(Limit.log(limit, RedisSuite.HOUR)).build();
+  }
+
+  private void fill(Rule rule, String[] names, int times) {
+    String[] calls = new String[names.length * times];
+    for (int i = 0; i < calls.length; i++) {
+      calls[i] = names[i % names.length];
     }
-    ClosedLoop.each(large::decide, filling, 512);
-    compare("growth.slidingLog", small, extent.names(), large, few);
+    Contender filling = Contenders.sluice("filling", server.uri(), rule);
+    Rounds.check(filling, ClosedLoop.each(filling::decide, calls, 256), true);
+    filling.close();
   }
 
   private void limitsPerRule() {
@@ -79,7 +99,8 @@ final class GrowthSuite {
         sluice("small", eight.subList(0, 1)),
         extent.names(),
         sluice("large", eight),
-        extent.names());
+        extent.names(),
+        IN_FLIGHT);
   }
 
   private void accounts() {
@@ -88,7 +109,7 @@ final class GrowthSuite {
     Contender large = sluice("large", List.of(limit));
     String[] million = Extent.names(1_000_000);
     ClosedLoop.each(large::decide, million, 512);
-    compare("growth.accounts", small, Extent.names(1_000), large, million);
+    compare("growth.accounts", small, Extent.names(1_000), large, million, IN_FLIGHT);
   }
 
   private Contender sluice(String name, List<Limit> limits) {
@@ -99,20 +120,25 @@ final class GrowthSuite {
   }
 
   private void compare(
-      String key, Contender small, String[] smallNames, Contender large, String[] largeNames) {
+      String key,
+      Contender small,
+      String[] smallNames,
+      Contender large,
+      String[] largeNames,
+      int inFlight) {
     int rounds = extent.isQuick() ? 3 : extent.rounds();
     long millis = Math.min(300, extent.millis()); // longer would use up a limit of 10
     Progress progress = new Progress(extent.out(), 2 + 2 * rounds);
     progress.next(key + ", warming up");
-    ClosedLoop.run(small::decide, smallNames, IN_FLIGHT, millis);
-    ClosedLoop.run(large::decide, largeNames, IN_FLIGHT, millis);
+    ClosedLoop.run(small::decide, smallNames, inFlight, millis);
+    ClosedLoop.run(large::decide, largeNames, inFlight, millis);
     double[] growth = new double[rounds];
     double[] cost = new double[rounds];
     for (int i = 0; i < rounds; i++) {
       progress.next(key);
-      double less = micros(small, smallNames, millis);
+      double less = micros(small, smallNames, millis, inFlight);
       progress.next(key);
-      double more = micros(large, largeNames, millis);
+      double more = micros(large, largeNames, millis, inFlight);
       growth[i] = more / less;
       cost[i] = more;
     }
@@ -123,8 +149,8 @@ final class GrowthSuite {
     large.close();
   }
 
-  private static double micros(Contender contender, String[] names, long millis) {
-    ClosedLoop.Seen seen = ClosedLoop.run(contender::decide, names, IN_FLIGHT, millis);
+  private static double micros(Contender contender, String[] names, long millis, int inFlight) {
+    ClosedLoop.Seen seen = ClosedLoop.run(contender::decide, names, inFlight, millis);
     Rounds.check(contender, seen, true);
     return 1e6 / seen.perSecond();
   }

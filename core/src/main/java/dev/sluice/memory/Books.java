@@ -402,7 +402,7 @@ final class Books implements Page {
 
   /** These books locked by hand: not one more in a row. */
   Books lockedUntil(long now, long until) {
-    return locked(new Held(now, until, lock == null ? 0 : lock.nth));
+    return locked(new Held(now, until, lock == null || isLockForgotten(now) ? 0 : lock.nth));
   }
 
   /** These books after a receipt is settled: the rest given back, or more recorded. */

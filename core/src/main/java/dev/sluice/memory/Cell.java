@@ -73,6 +73,16 @@ final class Cell {
     }
   }
 
+  /** The books, unless somebody claims them or this cell is no longer in use: never waits. */
+  @Nullable Books glance() {
+    Page found = page;
+    return found == CLAIMED || found == DEAD ? null : found.books();
+  }
+
+  boolean isDead() {
+    return page == DEAD;
+  }
+
   /** Puts other books in the place of those that were read, unless somebody else did. */
   boolean replace(Books read, Books next) {
     return PAGE.compareAndSet(this, read, Purse.of(next));

@@ -55,7 +55,8 @@ public final class MemoryStore implements Store {
   private final Cache<Seen, Long> settled;
   private final Hand<Map.Entry<Account, Held>> hand = new Hand<>();
 
-  private record Held(Cell cell, String reason) {}
+  /** A lock as it was when it was noted: an account that is locked after its end has a new one. */
+  private record Held(Cell cell, String reason, long until) {}
 
   /** A call that was seen: its id and the accounts it asked for. */
   private record Seen(String id, List<Account> accounts) {}
@@ -133,7 +134,11 @@ public final class MemoryStore implements Store {
           return new Decision.Allowed(taken, taken);
         }
       }
-      Books read = page == null ? null : page.books();
+      if (page == null) {
+        forget(account, cell);
+        continue;
+      }
+      Books read = page.books();
       if (read == null) {
         continue;
       }
@@ -202,8 +207,7 @@ public final class MemoryStore implements Store {
     Books found = cell.claim();
     if (found != null) {
       cell.retire();
-      vault.remove(account, cell);
-      locks.remove(account);
+      forget(account, cell);
     }
     return CompletableFuture.completedFuture(found != null && !found.isSpent(now));
   }
@@ -214,7 +218,7 @@ public final class MemoryStore implements Store {
     long until = now + Durations.micros(length);
     Claims claims = new Claims(List.of(account), now, false);
     claims.books[0] = claims.books[0].lockedUntil(now, until);
-    locks.put(account, new Held(claims.cells.get(0), reason));
+    locks.put(account, new Held(claims.cells.get(0), reason, until));
     claims.release();
     return CompletableFuture.completedFuture(new Restriction(account, instant(until), reason));
   }
@@ -252,15 +256,21 @@ public final class MemoryStore implements Store {
 
   /** Lists an account that is locked, so that it is not pushed out. */
   private void note(Account account, Cell cell, Books books, long now) {
-    if (books.isLocked(now) && !locks.containsKey(account)) {
-      locks.put(account, new Held(cell, String.valueOf(books.terms())));
+    if (!books.isLocked(now)) {
+      return;
+    }
+    Held known = locks.get(account);
+    if (known == null || known.until <= now) {
+      long until = now + books.lockLeft(now);
+      locks.put(account, new Held(cell, String.valueOf(books.terms()), until));
       hand.step(locks.entrySet(), entry -> forgetLock(entry, now));
     }
   }
 
   private void forgetLock(Map.Entry<Account, Held> entry, long now) {
-    Books books = entry.getValue().cell.read();
-    if (books == null || books.isLockForgotten(now)) {
+    Cell cell = entry.getValue().cell;
+    Books books = cell.glance();
+    if (cell.isDead() || (books != null && books.isLockForgotten(now))) {
       locks.remove(entry.getKey(), entry.getValue());
     }
   }
@@ -274,6 +284,12 @@ public final class MemoryStore implements Store {
   private Cell existing(Account account) {
     Cell found = vault.find(account);
     return found == null ? new Cell() : found;
+  }
+
+  /** Takes a cell that is no longer in use off the maps, so that the account gets a new one. */
+  private void forget(Account account, Cell cell) {
+    vault.remove(account, cell);
+    locks.computeIfPresent(account, (key, held) -> held.cell == cell ? null : held);
   }
 
   private long now() {
@@ -306,6 +322,9 @@ public final class MemoryStore implements Store {
           Account account = accounts.get(i);
           Cell cell = looks ? existing(account) : cell(account, now);
           claimed = cell.claim();
+          if (claimed == null) {
+            forget(account, cell);
+          }
           cells.set(i, cell);
         }
         books[i] = claimed;
