@@ -42,8 +42,11 @@ final class Books implements Page {
 
   static final Books EMPTY = new Books(null, new Tally[0], null, null, null);
 
-  /** A lock: when it began, when it ends, and the how many-th in a row it is. */
-  record Held(long from, long until, long nth) {
+  /**
+   * A lock: when it began, when it ends, the how many-th in a row it is, and how long after its end
+   * it is remembered.
+   */
+  record Held(long from, long until, long nth, long memory) {
     long left(long now) {
       return until <= now ? 0 : Math.min(until - now, until - from);
     }
@@ -165,7 +168,7 @@ final class Books implements Page {
     }
     Held held = lock;
     if (held != null && held.from > now) {
-      held = new Held(now, now + (held.until - held.from), held.nth);
+      held = new Held(now, now + (held.until - held.from), held.nth, held.memory);
     }
     Aside farther =
         aside != null && aside.notBefore > notBefore
@@ -397,12 +400,14 @@ final class Books implements Page {
     Held before = lock;
     boolean inARow = before != null && now <= before.until + Durations.micros(rule.memory());
     long nth = inARow && before != null ? before.nth + 1 : 1;
-    return locked(new Held(now, now + rule.micros(nth), nth));
+    return locked(new Held(now, now + rule.micros(nth), nth, Durations.micros(rule.memory())));
   }
 
   /** These books locked by hand: not one more in a row. */
   Books lockedUntil(long now, long until) {
-    return locked(new Held(now, until, lock == null || isLockForgotten(now) ? 0 : lock.nth));
+    return lock == null || isLockForgotten(now)
+        ? locked(new Held(now, until, 0, 0))
+        : locked(new Held(now, until, lock.nth, lock.memory));
   }
 
   /** These books after a receipt is settled: the rest given back, or more recorded. */
@@ -430,9 +435,7 @@ final class Books implements Page {
 
   /** Whether neither a lock nor the memory of one is left. */
   boolean isLockForgotten(long now) {
-    Lock growth = terms == null ? null : terms.lock();
-    long remembered = growth == null ? 0 : Durations.micros(growth.memory());
-    return lock == null || (!isLocked(now) && lock.until + remembered < now);
+    return lock == null || (!isLocked(now) && lock.until + lock.memory < now);
   }
 
   private static @Nullable Held later(@Nullable Held a, @Nullable Held b) {

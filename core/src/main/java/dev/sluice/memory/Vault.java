@@ -15,8 +15,9 @@ final class Vault {
    * no thread and no timer, and finding a cell costs a look into the map and a count in the cell.
    *
    * The hand drops accounts whose books are spent (everything has come back, no lock): nobody can
-   * notice. They must have been spent for a while: a busy account with a fast refill is spent between
-   * any two calls, and to drop it is to make it anew, which moves the hand again.
+   * notice. They must have been spent a minute ago: what an account held before a clock stepped back
+   * still counts, and a busy account with a fast refill is spent between any two calls; to drop it is
+   * to make it anew, which moves the hand again.
    *
    * Above the bound it also pushes accounts out. One that came back has up to three chances, each
    * used up when the hand comes by; one that was seen once has none. So a flood of identities that
@@ -31,7 +32,8 @@ final class Vault {
    */
   private static final int STEPS = 4;
   private static final int MOST_STEPS = 64;
-  private static final long IDLE_MICROS = 10_000_000;
+  private static final long FEW_ACCOUNTS = 1_000; // up to here nothing is gained by dropping any
+  private static final long SLACK_MICROS = 60_000_000; // a clock may step back by that much
 
   private final ConcurrentHashMap<Account, Cell> cells = new ConcurrentHashMap<>();
   private final long mostAccounts;
@@ -80,6 +82,9 @@ final class Vault {
 
   private void move(long now) {
     boolean isOver = cells.mappingCount() > mostAccounts;
+    if (!isOver && cells.mappingCount() <= FEW_ACCOUNTS) {
+      return;
+    }
     for (int i = 0; i < STEPS || (isOver && i < MOST_STEPS); i++) {
       if (!hand.hasNext()) {
         hand = cells.entrySet().iterator();
@@ -99,7 +104,7 @@ final class Vault {
 
   /** Whether nobody would notice. New books, which are for a call under way, stay. */
   private static boolean isDroppable(Books books, long now) {
-    return books != Books.EMPTY && books.isSpent(now - IDLE_MICROS);
+    return books != Books.EMPTY && books.isSpent(now - SLACK_MICROS);
   }
 
   private static boolean isPushable(Books books, long now) {

@@ -1,7 +1,8 @@
 -- Account: the state of one rule for one identity, under one key.
 --
 -- Text:   the parts that are there, joined by ';'
---   Lfrom,until,nth    the lock: when it began, when it ends, the how many-th in a row (0: by hand)
+--   Lfrom,until,nth,memory   the lock: when it began, when it ends, the how many-th in a row it is,
+--                      and how long after its end it is remembered
 --   Amoment            other books are set aside under key!aside (and key!log!aside), written no
 --                      earlier than that moment
 --   lmoment            the sliding logs count as full since that moment
@@ -41,9 +42,11 @@ local function read(account, value)
       ours = KINDS[letter].read(part)
       account.tallies[#account.tallies + 1] = ours
     elseif letter == 'L' then
-      local from, till, nth = part:match('^L(%d+),(%d+),(%d+)$')
+      local from, till, nth, memory = part:match('^L(%d+),(%d+),(%d+),(%d+)$')
       ours = from
-      account.lock = from and {from = tonumber(from), till = tonumber(till), nth = tonumber(nth)}
+      account.lock = from and {
+        from = tonumber(from), till = tonumber(till), nth = tonumber(nth), memory = tonumber(memory),
+      }
     elseif letter == 'A' or letter == 'l' then
       ours = tonumber(part:sub(2))
       account[letter == 'A' and 'aside' or 'full_since'] = ours
@@ -67,7 +70,8 @@ local function write(account)
   local written = {}
   if account.lock then
     local lock = account.lock
-    written[1] = 'L' .. text(lock.from) .. ',' .. text(lock.till) .. ',' .. text(lock.nth)
+    written[1] = 'L' .. text(lock.from) .. ',' .. text(lock.till) .. ',' .. text(lock.nth) .. ','
+      .. text(lock.memory)
   end
   if account.aside then
     written[#written + 1] = 'A' .. text(account.aside)
@@ -120,7 +124,7 @@ local function flush(account, now)
   end
   local ends = now
   if lock then
-    ends = max(ends, lock.till + (terms and terms.lock_memory or 0))
+    ends = max(ends, lock.till + lock.memory)
   end
   if terms then
     for i, limit in ipairs(terms.counted) do
@@ -232,7 +236,9 @@ local function at(account, terms, now)
     end
     local lock = account.lock
     if lock and lock.from > now then
-      account.lock = {from = now, till = now + lock.till - lock.from, nth = lock.nth}
+      account.lock = {
+        from = now, till = now + lock.till - lock.from, nth = lock.nth, memory = lock.memory,
+      }
     end
     account.full_since = terms.has_log and now or 0
     account.newest, account.log_hidden, account.converted = 0, true, true

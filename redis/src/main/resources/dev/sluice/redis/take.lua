@@ -138,22 +138,24 @@ local function balances(reply, account, asked, id, taken)
 end
 
 -- What a refusal leaves: a lock on who overdrew, and the knock where knocks count.
-local function refuse(charge, id, call_id, counting)
+local function refuse(charge, made_id)
   local account, terms = charge.account, charge.account.terms
-  if #terms.locks > 0 and charge.overdraws and lock_left(account, now) == 0 then
+  if lock_left(account, now) > 0 then
+    return
+  end
+  if #terms.locks > 0 and charge.overdraws then
     local before = account.lock
     local nth = before and now <= before.till + terms.lock_memory and before.nth + 1 or 1
     local length = terms.locks[min(nth, #terms.locks)]
-    relock(account, {from = now, till = now + length, nth = nth})
+    relock(account, {from = now, till = now + length, nth = nth, memory = terms.lock_memory})
     announce_lock(account, now, terms.reason)
   end
-  if counting and terms.count_denied and charge.cost > 0
-    and (charge.overdraws or charge.has_room) then
-    count(account, charge.cost, 'knocking', call_id, id ~= '')
+  if terms.count_denied and charge.cost > 0 and (charge.overdraws or charge.has_room) then
+    count(account, charge.cost, 'knocking', made_id, false)
   end
 end
 
-local function judge(operation, id, call_id, charges)
+local function judge(operation, id, made_id, charges)
   local denied = false
   for _, charge in ipairs(charges) do
     charge.asked = max(1, charge.cost)
@@ -185,14 +187,16 @@ local function judge(operation, id, call_id, charges)
   end
   for _, charge in ipairs(charges) do
     if reply[1] == 0 or refused[charge.rule] then
-      refuse(charge, id, call_id, reply[1] == 1 or charge.enforced)
+      if charge.enforced or reply[1] == 1 then
+        refuse(charge, made_id)
+      end
       balances(reply, charge.account, charge.asked, id, false)
     else
       if charge.cost > 0 then
-        count(charge.account, charge.cost, operation == 'R' and 'recording' or 'plus', call_id,
-          id ~= '')
+        count(charge.account, charge.cost, operation == 'R' and 'recording' or 'plus',
+          id ~= '' and id or made_id, id ~= '')
       end
-      balances(reply, charge.account, 0, '', true)
+      balances(reply, charge.account, 0, '', operation == 'T')
     end
   end
   return reply
@@ -219,9 +223,8 @@ local function plan(operation)
   local id, made_id = argument(), argument()
   local n = number()
   local first_key = key_cursor + 1
-  local call_id = id ~= '' and id or made_id
   if id == '' or operation == 'P' then
-    return judge(operation, id, call_id, charges_of(n))
+    return judge(operation, id, made_id, charges_of(n))
   end
   local memory = KEYS[first_key] .. '!call!' .. id
   local names = table.concat(KEYS, ' ', first_key, first_key + n - 1)
@@ -229,15 +232,24 @@ local function plan(operation)
   if seen then
     local moment, whose, numbers = seen:match('^(%d+) (.*)|(.*)$')
     if whose == names and now - tonumber(moment) < CALL_MEMORY_MICROS then
-      cursor, key_cursor = cursor + 4 * n, key_cursor + n
       local reply = {}
       for each in numbers:gmatch('%S+') do
         reply[#reply + 1] = tonumber(each)
       end
-      return reply
+      local charges, length = charges_of(n), 2
+      for _, charge in ipairs(charges) do
+        length = length + 2 + 5 * #charge.account.terms.limits
+      end
+      if #reply == length then
+        return reply
+      end
+      -- The rule has other limits by now: the first verdict stands, told by today's balances.
+      local today = judge('P', id, made_id, charges)
+      today[1] = today[1] == -2 and -2 or reply[1]
+      return today
     end
   end
-  local reply = judge(operation, id, call_id, charges_of(n))
+  local reply = judge(operation, id, made_id, charges_of(n))
   if reply[1] ~= -2 then
     local numbers = {}
     for i, each in ipairs(reply) do
@@ -310,8 +322,12 @@ local operations = {
   -- K   lock by hand: microseconds, reason (percent-encoded). Reply the end
   K = function()
     local account, length, reason = next_account(nil), number(), argument()
-    local nth = account.lock and account.lock.nth or 0
-    relock(account, {from = now, till = now + length, nth = nth})
+    local before = account.lock
+    local remembered = before and now <= before.till + before.memory
+    relock(account, {
+      from = now, till = now + length,
+      nth = remembered and before.nth or 0, memory = remembered and before.memory or 0,
+    })
     announce_lock(account, now, reason)
     return account.lock.till
   end,
