@@ -3,6 +3,7 @@ package dev.sluice.history;
 import dev.sluice.Balance;
 import dev.sluice.Charge;
 import dev.sluice.Durations;
+import dev.sluice.Limit;
 import dev.sluice.Lock;
 import dev.sluice.Terms;
 import java.time.Duration;
@@ -18,7 +19,13 @@ final class AccountModel {
 
   AccountModel(Terms terms) {
     this.terms = terms;
-    this.limits = terms.limits().stream().map(LimitModel::of).toList();
+    long largestLog = 0;
+    for (Limit limit : terms.limits()) {
+      largestLog =
+          limit instanceof Limit.SlidingLog ? Math.max(largestLog, limit.quota()) : largestLog;
+    }
+    long newest = largestLog;
+    this.limits = terms.limits().stream().map(limit -> LimitModel.of(limit, newest)).toList();
   }
 
   private long lockLeft(long now) {
@@ -43,10 +50,11 @@ final class AccountModel {
     if (!canEverFit(now, asked)) {
       return;
     }
-    if (terms.lock() != null && lockLeft(now) == 0 && !hasRoom(now, asked)) {
+    boolean wasLocked = lockLeft(now) > 0;
+    if (terms.lock() != null && !wasLocked && !hasRoom(now, asked)) {
       earnLock(terms.lock(), now);
     }
-    if (terms.countDenied() && cost > 0) {
+    if (terms.countDenied() && cost > 0 && !wasLocked) {
       add(now, new Object(), cost, LimitModel.Manner.KNOCKED);
     }
   }
@@ -59,8 +67,10 @@ final class AccountModel {
   }
 
   void lockByHand(long now, Duration length) {
+    if (terms.lock() == null || now - lockedUntil > Durations.micros(terms.lock().memory())) {
+      locksInARow = 0;
+    }
     lockedUntil = now + Durations.micros(length);
-    locksInARow = 0;
   }
 
   boolean lift(long now) {

@@ -155,7 +155,7 @@ final class Author {
     for (int i = steps.size() - 1; i >= 0; i--) {
       if (steps.get(i) instanceof Step.Ask ask
           && ask.world() == world
-          && ask.call().id() != null
+          && ("c" + i).equals(ask.call().id())
           && ask.call().intent() != Intent.PEEK
           && now - ask.atMicros() < 60_000_000) {
         add(new Step.Ask(now, world, ask.call(), Step.Promise.NONE), answers.get(i));

@@ -10,17 +10,26 @@ abstract sealed class CountedModel implements LimitModel
   private record Event(Object owner, long at, long cost) {}
 
   private final long limit;
+  private final long most;
   private final List<Event> events = new ArrayList<>();
 
-  CountedModel(long limit) {
+  /**
+   * A limit that has seen nothing.
+   *
+   * @param most how much it remembers at most: what is forced in beyond that pushes out the oldest
+   */
+  CountedModel(long limit, long most) {
     this.limit = limit;
+    this.most = most;
   }
 
   /** The first moment at which an event is no longer counted. */
   abstract long leavesAt(long at);
 
-  /** Whether what is beyond the limit pushes out the oldest. */
-  abstract boolean keepsNewest();
+  /** Whether an event cannot be told from what an owner took. */
+  boolean isOf(long at, Object eventOwner, Object owner) {
+    return eventOwner.equals(owner);
+  }
 
   private long used(long now) {
     long used = 0;
@@ -65,9 +74,11 @@ abstract sealed class CountedModel implements LimitModel
   @Override
   public void add(long now, Object owner, long cost, Manner manner) {
     events.removeIf(event -> leavesAt(event.at) <= now);
-    events.add(new Event(owner, now, cost));
-    if (manner != Manner.TAKEN && keepsNewest()) {
-      for (long tooMuch = used(now) - limit; tooMuch > 0; ) {
+    if (cost > 0) {
+      events.add(new Event(owner, now, cost));
+    }
+    if (manner != Manner.TAKEN) {
+      for (long tooMuch = used(now) - most; tooMuch > 0; ) {
         Event oldest = events.remove(0);
         if (oldest.cost > tooMuch) {
           events.add(0, new Event(oldest.owner, oldest.at, oldest.cost - tooMuch));
@@ -82,9 +93,9 @@ abstract sealed class CountedModel implements LimitModel
     long left = amount;
     for (int i = 0; i < events.size(); i++) {
       Event event = events.get(i);
-      if (event.owner.equals(owner) && leavesAt(event.at) > now) {
+      if (isOf(event.at, event.owner, owner) && leavesAt(event.at) > now) {
         long given = Math.min(left, event.cost);
-        events.set(i, new Event(owner, event.at, event.cost - given));
+        events.set(i, new Event(event.owner, event.at, event.cost - given));
         left -= given;
       }
     }

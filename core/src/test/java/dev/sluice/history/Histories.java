@@ -3,6 +3,7 @@ package dev.sluice.history;
 import dev.sluice.Store;
 import dev.sluice.contract.MovableClock;
 import dev.sluice.contract.Scene;
+import java.lang.management.ManagementFactory;
 import java.util.SplittableRandom;
 import java.util.function.Function;
 
@@ -15,6 +16,7 @@ public final class Histories {
   private static final int WITHOUT_DENIALS = 8;
 
   private final Function<MovableClock, Store> open;
+  private long steps;
 
   /**
    * Histories for one kind of store.
@@ -36,14 +38,20 @@ public final class Histories {
     long count = Long.getLong("sluice.histories", usually);
     long first = new SplittableRandom().nextLong();
     System.out.printf("Playing %,d histories from seed %d on.%n", count, first);
+    long start = ManagementFactory.getThreadMXBean().getCurrentThreadCpuTime();
     for (long i = 0; i < count; i++) {
       play(first + i, i % WITHOUT_DENIALS == 0);
     }
+    long nanos = ManagementFactory.getThreadMXBean().getCurrentThreadCpuTime() - start;
+    System.out.printf(
+        "Played %,d histories of %,d steps in %,d ms of CPU time.%n",
+        count, steps, nanos / 1_000_000);
     return count;
   }
 
   private void play(long seed, boolean thorough) {
     History history = History.of(seed);
+    steps += history.steps().size();
     try {
       with(
           (store, clock) -> {

@@ -14,12 +14,17 @@ interface LimitModel {
     KNOCKED
   }
 
-  static LimitModel of(Limit limit) {
+  /**
+   * The model of a limit.
+   *
+   * @param largestLog the largest sliding log of the account: all of them share what is remembered
+   */
+  static LimitModel of(Limit limit, long largestLog) {
     if (limit instanceof Limit.FixedWindow fixed) {
       return new FixedModel(fixed);
     }
     if (limit instanceof Limit.SlidingLog log) {
-      return new LogModel(log);
+      return new LogModel(log, largestLog);
     }
     if (limit instanceof Limit.SlidingWindow sliding) {
       return new SlidingModel(sliding);

@@ -6,18 +6,13 @@ import dev.sluice.Limit;
 final class LogModel extends CountedModel {
   private final long window;
 
-  LogModel(Limit.SlidingLog limit) {
-    super(limit.limit());
+  LogModel(Limit.SlidingLog limit, long most) {
+    super(limit.limit(), most);
     this.window = limit.windowMicros();
   }
 
   @Override
   long leavesAt(long at) {
     return at + window;
-  }
-
-  @Override
-  boolean keepsNewest() {
-    return true;
   }
 }

@@ -91,7 +91,9 @@ final class Model {
             charge.cost(),
             records ? LimitModel.Manner.RECORDED : LimitModel.Manner.TAKEN);
       }
-      taken.add(new Taken(charge, call));
+      if (!records) {
+        taken.add(new Taken(charge, call));
+      }
       balances.addAll(account.balances(charge, now, 0));
     }
     receipts.put(call, taken);
