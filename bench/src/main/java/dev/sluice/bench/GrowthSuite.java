@@ -18,7 +18,7 @@ final class GrowthSuite {
    * within one round, on the same number of accounts.
    *
    * The sliding log is the one kind whose state grows with its use, so its accounts are filled
-   * first: 5 of 10, and 5,000 (quick) or 50,000 of 100,000. They are few, so that filling them ends;
+   * first: 1 of 10, and 5,000 (quick) or 50,000 of 100,000. They are few, so that filling them ends;
    * each call is given back at once, so that ten do not run dry. Its cost is that of both.
    */
   private static final int IN_FLIGHT = 64;
@@ -63,7 +63,7 @@ final class GrowthSuite {
     Rule ten = logRule("log-10", SMALL);
     Rule many = logRule("log-100000", LARGE);
     String[] few = Extent.names(IN_FLIGHT_ON_LOGS);
-    fill(ten, few, 5);
+    fill(ten, few, 1);
     fill(many, few, extent.isQuick() ? (int) LARGE / 20 : (int) LARGE / 2);
     compare(
         "growth.slidingLog",
