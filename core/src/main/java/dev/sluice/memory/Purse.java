@@ -11,9 +11,9 @@ import org.jspecify.annotations.Nullable;
 final class Purse implements Page {
   /*
    * Most accounts are a token bucket that was never overdrawn: one number, the moment at which the
-   * bucket will be full, in the bucket's units since the epoch. It is changed in place. New books
-   * for every call would be right as well, but to store a young object into an old one is what a
-   * garbage collector makes dear: it was nine tenths of a decision.
+   * bucket will be full, in the bucket's units since the epoch. It is changed in place: new books for
+   * every call would be right as well, but each is several objects that the collector has to follow
+   * from an old cell.
    *
    * A purse knows only how to take what fits. All else (a refusal, a lock, debt, other terms, a
    * clock that went back) is for books: the purse is closed, for good, and its books are judged.

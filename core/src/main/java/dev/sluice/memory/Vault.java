@@ -25,8 +25,8 @@ final class Vault {
    * out. If the hand finds nobody to push out within MOST_STEPS, the vault is over its bound for as
    * long as it takes to use the chances up.
    *
-   * Caffeine keeps the better statistics, but its look-up was a third of a whole decision: one more
-   * object to fetch from memory, for every call.
+   * Caffeine keeps the better statistics, but has one more object to fetch from memory for every
+   * call.
    *
    * The hand never waits for a claimed cell, since whoever moves it may hold claims.
    */
