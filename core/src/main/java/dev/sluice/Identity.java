@@ -3,12 +3,13 @@ package dev.sluice;
 import java.nio.charset.StandardCharsets;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
-import java.util.Arrays;
 import java.util.Collection;
 import java.util.Collections;
 import java.util.HexFormat;
 import java.util.LinkedHashMap;
 import java.util.Map;
+import java.util.NavigableMap;
+import java.util.Objects;
 import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
@@ -20,8 +21,9 @@ import org.jspecify.annotations.Nullable;
  */
 public final class Identity implements Comparable<Identity> {
   /*
-   * Facets are kept as two arrays sorted by name. Most identities have one or two, so a look-up is a
-   * short scan and equality needs no map.
+   * One facet and the rest, sorted by name. Most identities have one or two facets and one is made
+   * for every call, so it is a single object of few words, a look-up is a short walk and equality
+   * needs no map.
    *
    * A value longer than LONGEST_KEPT is replaced by its SHA-256 behind the control character U+0002.
    * Control characters are refused in values, so nobody can write a short value that equals the hash
@@ -30,26 +32,23 @@ public final class Identity implements Comparable<Identity> {
   private static final int LONGEST_KEPT = 128;
   private static final int LONGEST_VALUE = 65_536;
   private static final char HASHED = '\u0002';
+  private static final Identity EMPTY = new Identity("", "", null);
 
-  private final String[] names;
-  private final String[] values;
+  private final String name;
+  private final String value;
+  private final @Nullable Identity rest;
   private final int hash;
 
-  private Identity(String[] names, String[] values) {
-    this.names = names;
-    this.values = values;
-    int h = 1;
-    for (int i = 0; i < names.length; i++) {
-      h = 31 * (31 * h + names[i].hashCode()) + values[i].hashCode();
-    }
-    this.hash = h;
+  private Identity(String name, String value, @Nullable Identity rest) {
+    this.name = name;
+    this.value = value;
+    this.rest = rest;
+    this.hash = 31 * (31 * (rest == null ? 1 : rest.hash) + name.hashCode()) + value.hashCode();
   }
 
   public static Identity of(String name, String value) {
     checkedName(name);
-    return value.isEmpty()
-        ? new Identity(new String[0], new String[0])
-        : new Identity(new String[] {name}, new String[] {checkedValue(name, value)});
+    return value.isEmpty() ? EMPTY : new Identity(name, checkedValue(name, value), null);
   }
 
   public static Identity of(String name1, String value1, String name2, String value2) {
@@ -65,8 +64,15 @@ public final class Identity implements Comparable<Identity> {
             sorted.put(name, checkedValue(name, value));
           }
         });
-    return new Identity(
-        sorted.keySet().toArray(new String[0]), sorted.values().toArray(new String[0]));
+    return sorted(sorted);
+  }
+
+  private static Identity sorted(NavigableMap<String, String> facets) {
+    Identity identity = null;
+    for (Map.Entry<String, String> facet : facets.descendingMap().entrySet()) {
+      identity = new Identity(facet.getKey(), facet.getValue(), identity);
+    }
+    return identity == null ? EMPTY : identity;
   }
 
   /** Reads the canonical text that {@link #toString()} writes. */
@@ -82,8 +88,7 @@ public final class Identity implements Comparable<Identity> {
       String value = Percent.decode(facet.substring(equals + 1));
       sorted.put(name, value.charAt(0) == HASHED ? value : checkedValue(name, value));
     }
-    return new Identity(
-        sorted.keySet().toArray(new String[0]), sorted.values().toArray(new String[0]));
+    return sorted(sorted);
   }
 
   /** This identity with one facet more, or with another value for a facet it has. */
@@ -95,72 +100,91 @@ public final class Identity implements Comparable<Identity> {
     } else {
       sorted.put(name, checkedValue(name, value));
     }
-    return new Identity(
-        sorted.keySet().toArray(new String[0]), sorted.values().toArray(new String[0]));
+    return sorted(sorted);
   }
 
   /** The value of a facet, or null if this identity lacks it. */
-  public @Nullable String facet(String name) {
-    for (int i = 0; i < names.length; i++) {
-      if (names[i].equals(name)) {
-        return values[i];
+  public @Nullable String facet(String wanted) {
+    for (Identity at = first(); at != null; at = at.rest) {
+      if (at.name.equals(wanted)) {
+        return at.value;
       }
     }
     return null;
   }
 
   public boolean isEmpty() {
-    return names.length == 0;
+    return value.isEmpty();
+  }
+
+  /** The facets from here on; null if there are none. */
+  private @Nullable Identity first() {
+    return isEmpty() ? null : this;
   }
 
   /** All facets, sorted by name. */
   public Map<String, String> facets() {
     LinkedHashMap<String, String> facets = new LinkedHashMap<>();
-    for (int i = 0; i < names.length; i++) {
-      facets.put(names[i], values[i]);
+    for (Identity at = first(); at != null; at = at.rest) {
+      facets.put(at.name, at.value);
     }
     return Collections.unmodifiableMap(facets);
   }
 
   /** This identity reduced to the named facets, or null if one of them is missing. */
   @Nullable Identity only(String[] wanted) {
-    if (Arrays.equals(names, wanted)) {
-      return this;
+    if (wanted.length == 1 && rest == null) {
+      return name.equals(wanted[0]) ? this : null;
     }
-    String[] found = new String[wanted.length];
-    for (int i = 0; i < wanted.length; i++) {
-      String value = facet(wanted[i]);
-      if (value == null) {
+    Identity found = null;
+    for (int i = wanted.length - 1; i >= 0; i--) {
+      String itsValue = facet(wanted[i]);
+      if (itsValue == null) {
         return null;
       }
-      found[i] = value;
+      found = new Identity(wanted[i], itsValue, found);
     }
-    return new Identity(wanted, found);
+    return found;
   }
 
   /** This identity with the values of the named facets replaced by their hashes. */
   Identity hashing(Collection<String> secret) {
-    String[] hashed = values.clone();
-    for (int i = 0; i < names.length; i++) {
-      if (secret.contains(names[i]) && hashed[i].charAt(0) != HASHED) {
-        hashed[i] = sha256(hashed[i]);
-      }
+    if (isEmpty()) {
+      return this;
     }
-    return new Identity(names, hashed);
+    boolean hashes = secret.contains(name) && value.charAt(0) != HASHED;
+    return new Identity(
+        name, hashes ? sha256(value) : value, rest == null ? null : rest.hashing(secret));
   }
 
   @Override
   public int compareTo(Identity other) {
-    int byNames = Arrays.compare(names, other.names);
-    return byNames != 0 ? byNames : Arrays.compare(values, other.values);
+    int byNames = compareNames(other);
+    return byNames != 0 ? byNames : compareValues(other);
+  }
+
+  private int compareNames(Identity other) {
+    int byName = name.compareTo(other.name);
+    if (byName != 0 || rest == null || other.rest == null) {
+      return byName != 0 ? byName : Boolean.compare(rest != null, other.rest != null);
+    }
+    return rest.compareNames(other.rest);
+  }
+
+  private int compareValues(Identity other) {
+    int byValue = value.compareTo(other.value);
+    return byValue != 0 || rest == null || other.rest == null
+        ? byValue
+        : rest.compareValues(other.rest);
   }
 
   @Override
   public boolean equals(@Nullable Object object) {
     return object instanceof Identity other
         && hash == other.hash
-        && Arrays.equals(values, other.values)
-        && Arrays.equals(names, other.names);
+        && value.equals(other.value)
+        && name.equals(other.name)
+        && Objects.equals(rest, other.rest);
   }
 
   @Override
@@ -172,9 +196,9 @@ public final class Identity implements Comparable<Identity> {
   @Override
   public String toString() {
     StringBuilder text = new StringBuilder();
-    for (int i = 0; i < names.length; i++) {
-      text.append(i == 0 ? "" : "&").append(names[i]).append('=');
-      Percent.encode(values[i], text);
+    for (Identity at = first(); at != null; at = at.rest) {
+      text.append(text.isEmpty() ? "" : "&").append(at.name).append('=');
+      Percent.encode(at.value, text);
     }
     return text.toString();
   }
@@ -199,6 +223,20 @@ public final class Identity implements Comparable<Identity> {
   }
 
   private static String checkedValue(String name, String value) {
+    return value.length() <= LONGEST_KEPT && isPlain(value) ? value : carefully(name, value);
+  }
+
+  private static boolean isPlain(String value) {
+    for (int i = 0; i < value.length(); i++) {
+      char c = value.charAt(i);
+      if (c < ' ' || c >= 0x7f) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  private static String carefully(String name, String value) {
     if (value.length() > LONGEST_VALUE) {
       throw new IllegalArgumentException(
           "facet '%s': %,d characters (expected: at most %,d)"

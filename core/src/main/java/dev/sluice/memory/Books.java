@@ -20,7 +20,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Immutable but for the {@link Log}, which only an account with sliding logs has.
  */
-final class Books {
+final class Books implements Page {
   /*
    * Time never runs backwards here. Books know the earliest moment that could have written them. If
    * the clock shows less, that moment stands still until the clock has caught up: nobody gets
@@ -68,6 +68,21 @@ final class Books {
     this.aside = aside;
   }
 
+  /** Books with nothing in them but what one limit has counted. */
+  static Books of(Terms terms, Tally tally) {
+    return new Books(terms, new Tally[] {tally}, null, null, null);
+  }
+
+  /** What the only limit has counted; null if there is anything else to tell. */
+  @Nullable Tally onlyTally() {
+    return tallies.length == 1 && lock == null && aside == null ? tallies[0] : null;
+  }
+
+  @Override
+  public Books books() {
+    return this;
+  }
+
   // Time and terms
 
   /** These books as they stand at a moment, under the given terms. */
@@ -77,7 +92,9 @@ final class Books {
     if (aside != null && now >= aside.notBefore - wanted.memoryMicros(now)) {
       Held held = later(lock, aside.books.lock);
       books =
-          isUnused(now) ? aside.books.locked(held) : strictest(wanted, aside.notBefore, held, null);
+          isUnused(now, wanted.memoryMicros(now))
+              ? aside.books.locked(held)
+              : strictest(wanted, aside.notBefore, held, null);
     }
     long notBefore = books.terms == wanted ? books.notBefore() : books.notBeforeUnder(wanted);
     if (notBefore > now && notBefore - wanted.memoryMicros(now) > now) {
@@ -215,15 +232,16 @@ final class Books {
 
   /** Whether nothing here could change a decision any more. */
   boolean isSpent(long now) {
-    return aside == null && isLockForgotten(now) && isUnused(now);
+    long memory = terms == null ? 0 : terms.memoryMicros(now);
+    return aside == null && isLockForgotten(now) && isUnused(now, memory);
   }
 
-  /** Whether everything that was counted has come back. */
-  private boolean isUnused(long now) {
+  /** Whether everything that was counted has come back, a log after the given memory. */
+  private boolean isUnused(long now, long memory) {
     if (effective(now) != now) {
       return false;
     }
-    if (terms != null && log != null && !log.isIdle(now, terms.memoryMicros(now))) {
+    if (log != null && !log.isIdle(now, memory)) {
       return false;
     }
     for (Tally tally : tallies) {

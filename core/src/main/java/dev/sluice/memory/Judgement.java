@@ -130,7 +130,7 @@ record Judgement(Decision decision, Books[] after) {
     return needed;
   }
 
-  private static String idOf(Plan plan) {
+  static String idOf(Plan plan) {
     String id = plan.id();
     return id != null ? id : newId();
   }

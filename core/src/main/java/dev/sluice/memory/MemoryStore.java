@@ -40,29 +40,20 @@ import org.jspecify.annotations.Nullable;
  */
 public final class MemoryStore implements Store {
   /*
-   * Accounts live in a Caffeine cache, whose admission by frequency keeps a flood of identities
-   * that are seen once from pushing out those that come back. An account whose books are spent
-   * (everything has come back, no lock) can be dropped without anybody noticing: whenever an
-   * account is new, a hand moves on over a few others and drops those that were spent a minute ago,
-   * so there is no thread and no timer. The minute is for clocks that step back: what an account
-   * held before the step still counts.
-   *
-   * A locked account must not be pushed out. It is listed in `locks` with its cell, and an account
-   * that the cache does not know is looked for there before it starts afresh.
+   * Cells live in the vault. The locks in force are listed beside it, with their reasons; an entry
+   * that is out of date does no harm, because the books decide, and goes when the list is read or a
+   * hand that moves on with every new lock comes by.
    */
   private static final long DEFAULT_MOST_ACCOUNTS = 1_000_000;
   private static final long MOST_ANSWERS = 100_000;
-  private static final long FEW_ACCOUNTS = 1_000; // up to here nothing is gained by dropping any
-  private static final long SLACK_MICROS = 60_000_000; // a clock may step back by that much
   private static final Cell UNCLAIMED = new Cell();
 
   private final InstantSource clock;
-  private final Cache<Account, Cell> cells;
+  private final Vault vault;
   private final Map<Account, Held> locks = new ConcurrentHashMap<>();
   private final Cache<Seen, Decision> answers;
   private final Cache<Seen, Long> settled;
-  private final Hand<Map.Entry<Account, Cell>> hand = new Hand<>();
-  private final Hand<Map.Entry<Account, Held>> lockHand = new Hand<>();
+  private final Hand<Map.Entry<Account, Held>> hand = new Hand<>();
 
   /** A lock as it was when it was noted: an account that is locked after its end has a new one. */
   private record Held(Cell cell, String reason, long until) {}
@@ -72,7 +63,7 @@ public final class MemoryStore implements Store {
 
   private MemoryStore(InstantSource clock, long mostAccounts) {
     this.clock = clock;
-    this.cells = Caffeine.newBuilder().maximumSize(mostAccounts).executor(Runnable::run).build();
+    this.vault = new Vault(mostAccounts);
     Ticker ticker = () -> now() * 1_000;
     this.answers =
         Caffeine.newBuilder()
@@ -119,8 +110,7 @@ public final class MemoryStore implements Store {
 
   /** How many accounts are kept now. */
   long size() {
-    cells.cleanUp();
-    return cells.estimatedSize();
+    return vault.size();
   }
 
   private static List<Account> accounts(Plan plan) {
@@ -129,29 +119,51 @@ public final class MemoryStore implements Store {
 
   private Decision judge(Plan plan) {
     long now = now();
-    List<Charge> charges = plan.charges();
+    Decision alone =
+        plan.charges().size() == 1 ? judgeAlone(plan, plan.charges().get(0), now) : null;
+    return alone == null ? judgeClaimed(plan, now) : alone;
+  }
+
+  /** The fast way of a single charge, without a lock; null if its account has to be claimed. */
+  private @Nullable Decision judgeAlone(Plan plan, Charge charge, long now) {
+    Account account = charge.account();
     boolean looks = plan.intent() == Intent.PEEK;
-    if (charges.size() == 1 && !hasLog(charges.get(0))) {
-      Account account = charges.get(0).account();
-      while (true) {
-        Cell cell = looks ? existing(account) : cell(account, now);
-        Books read = cell.read();
-        if (read == null) {
-          forget(account, cell);
-          continue;
-        }
-        if (read.hasLog()) {
-          break;
-        }
-        Judgement judgement = Judgement.of(plan, new Books[] {read}, now);
-        Books next = judgement.after()[0];
-        if (next == read || cell.replace(read, next)) {
-          note(account, cell, next, now);
-          return judgement.decision();
+    boolean takes = plan.intent() == Intent.TAKE && charge.cost() > 0;
+    while (true) {
+      Cell cell = looks ? existing(account) : cell(account, now);
+      Page page = cell.page();
+      if (takes && page instanceof Purse purse) {
+        long paid = purse.take(charge.terms(), now, charge.cost());
+        if (paid != Purse.REFUSED) {
+          Taken taken = new Taken(plan, now, paid);
+          return new Decision.Allowed(taken, taken);
         }
       }
+      if (page == null) {
+        forget(account, cell);
+        continue;
+      }
+      Books read = page.books();
+      if (read == null) {
+        continue;
+      }
+      if (read.hasLog() || hasLog(charge)) {
+        return null;
+      }
+      Judgement judgement = Judgement.of(plan, new Books[] {read}, now);
+      Books next = judgement.after()[0];
+      if (next == read || cell.replace(read, next)) {
+        note(account, cell, next, now);
+        return judgement.decision();
+      }
+      if (page instanceof Purse) {
+        return null;
+      }
     }
-    Claims claims = new Claims(accounts(plan), now, looks);
+  }
+
+  private Decision judgeClaimed(Plan plan, long now) {
+    Claims claims = new Claims(accounts(plan), now, plan.intent() == Intent.PEEK);
     try {
       Judgement judgement = Judgement.of(plan, claims.books.clone(), now);
       System.arraycopy(judgement.after(), 0, claims.books, 0, claims.books.length);
@@ -260,53 +272,32 @@ public final class MemoryStore implements Store {
     if (known == null || known.until <= now) {
       long until = now + books.lockLeft(now);
       locks.put(account, new Held(cell, String.valueOf(books.terms()), until));
-      lockHand.step(locks.entrySet(), entry -> forgetLock(entry, now));
+      hand.step(locks.entrySet(), entry -> forgetLock(entry, now));
     }
   }
 
   private void forgetLock(Map.Entry<Account, Held> entry, long now) {
-    Books books = entry.getValue().cell.glance();
-    if (books != null && books.isLockForgotten(now)) {
+    Cell cell = entry.getValue().cell;
+    Books books = cell.glance();
+    if (cell.isDead() || (books != null && books.isLockForgotten(now))) {
       locks.remove(entry.getKey(), entry.getValue());
     }
   }
 
   /** The cell of an account, a new one if it has none. */
   private Cell cell(Account account, long now) {
-    Cell found = cells.getIfPresent(account);
-    if (found != null) {
-      return found;
-    }
-    Held held = locks.get(account);
-    Cell fresh = held == null ? new Cell() : held.cell;
-    Cell raced = cells.asMap().putIfAbsent(account, fresh);
-    if (cells.estimatedSize() > FEW_ACCOUNTS) {
-      hand.step(cells.asMap().entrySet(), entry -> dropIfSpent(entry, now - SLACK_MICROS));
-    }
-    return raced == null ? fresh : raced;
+    return vault.findOrMake(account, now);
   }
 
   /** The cell of an account, one that nobody else sees if it has none. */
   private Cell existing(Account account) {
-    Cell found = cells.getIfPresent(account);
-    if (found != null) {
-      return found;
-    }
-    Held held = locks.get(account);
-    return held == null ? new Cell() : held.cell;
-  }
-
-  private void dropIfSpent(Map.Entry<Account, Cell> entry, long now) {
-    Cell cell = entry.getValue();
-    Books read = cell.glance();
-    if (read != null && read != Books.EMPTY && read.isSpent(now) && cell.retire(read)) {
-      forget(entry.getKey(), cell);
-    }
+    Cell found = vault.find(account);
+    return found == null ? new Cell() : found;
   }
 
   /** Takes a cell that is no longer in use off the maps, so that the account gets a new one. */
   private void forget(Account account, Cell cell) {
-    cells.asMap().remove(account, cell);
+    vault.remove(account, cell);
     locks.computeIfPresent(account, (key, held) -> held.cell == cell ? null : held);
   }
 

@@ -248,8 +248,7 @@ local function is_unused(account, terms, memory, now)
       return false
     end
   end
-  return not terms.has_log or log.not_before(account) == 0
-    or log.not_before(account) <= now - memory
+  return log.not_before(account) == 0 or log.not_before(account) <= now - memory
 end
 
 -- The strictest state of a moment, in place of all that is known.

@@ -1,0 +1,213 @@
+package dev.sluice.bench;
+
+import dev.sluice.Call;
+import dev.sluice.Decision;
+import dev.sluice.Identity;
+import dev.sluice.Limiter;
+import dev.sluice.Rule;
+import dev.sluice.Rules;
+import dev.sluice.redis.RedisStore;
+import io.github.bucket4j.BucketConfiguration;
+import io.github.bucket4j.distributed.ExpirationAfterWriteStrategy;
+import io.github.bucket4j.distributed.proxy.AsyncProxyManager;
+import io.github.bucket4j.redis.lettuce.Bucket4jLettuce;
+import io.lettuce.core.RedisClient;
+import io.lettuce.core.api.StatefulRedisConnection;
+import io.lettuce.core.codec.ByteArrayCodec;
+import io.lettuce.core.codec.RedisCodec;
+import io.lettuce.core.codec.StringCodec;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Function;
+import org.redisson.Redisson;
+import org.redisson.api.RateType;
+import org.redisson.api.RedissonClient;
+import org.redisson.config.Config;
+import org.springframework.cloud.gateway.filter.ratelimit.RateLimiter;
+import org.springframework.cloud.gateway.filter.ratelimit.RedisRateLimiter;
+import org.springframework.context.support.GenericApplicationContext;
+import org.springframework.core.io.ClassPathResource;
+import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory;
+import org.springframework.data.redis.core.ReactiveStringRedisTemplate;
+import org.springframework.data.redis.core.script.DefaultRedisScript;
+import org.springframework.data.redis.core.script.RedisScript;
+
+/** All who take part, each with its client as it comes. */
+final class Contenders {
+  private Contenders() {}
+
+  /** How much each lets pass, in the words of that contender. */
+  record Allowance(long capacity, long refill, Duration period) {}
+
+  /** Not a limiter at all: what one small command costs through the same client. */
+  static Contender incr(String uri) {
+    RedisClient client = RedisClient.create(uri);
+    StatefulRedisConnection<String, String> connection = client.connect();
+    return new Plain(
+        "INCR",
+        identity -> connection.async().incr("n:" + identity).thenApply(count -> true),
+        () -> client.shutdown(0, 1, TimeUnit.SECONDS));
+  }
+
+  /** Sluice as it comes but for the deadline: a busy machine must not make it easier. */
+  static Contender sluice(String name, String uri, Rule rule) {
+    return sluice(name, uri, rule, identity -> Identity.of("login", identity), true);
+  }
+
+  static Contender sluice(
+      String name,
+      String uri,
+      Rule rule,
+      Function<String, Identity> identity,
+      boolean cachesDenials) {
+    Limiter limiter =
+        Limiter.of(
+            RedisStore.at(uri).deadline(Duration.ofSeconds(20)).cacheDenials(cachesDenials).open(),
+            Rules.of(rule));
+    return new Plain(
+        name,
+        key ->
+            limiter.ask(Call.of(rule.name(), identity.apply(key))).thenApply(Contenders::metered),
+        limiter::close);
+  }
+
+  /** Sluice, each call given back once it is through: its accounts stay as full as they are. */
+  static Contender borrowing(String name, String uri, Rule rule) {
+    Limiter limiter =
+        Limiter.of(
+            RedisStore.at(uri).deadline(Duration.ofSeconds(20)).cacheDenials(false).open(),
+            Rules.of(rule));
+    return new Plain(
+        name,
+        key ->
+            limiter
+                .ask(Call.of(rule.name(), Identity.of("login", key)))
+                .thenCompose(
+                    decision ->
+                        decision instanceof Decision.Allowed allowed
+                            ? limiter.giveBack(allowed.receipt())
+                            : CompletableFuture.completedFuture(metered(decision))),
+        limiter::close);
+  }
+
+  private static boolean metered(Decision decision) {
+    if (decision instanceof Decision.Unmetered unmetered) {
+      throw new IllegalStateException(unmetered.reason());
+    }
+    return decision.allowed();
+  }
+
+  static Contender bucket4j(String uri, Allowance allowance) {
+    RedisClient client = RedisClient.create(uri);
+    StatefulRedisConnection<String, byte[]> connection =
+        client.connect(RedisCodec.of(StringCodec.UTF8, ByteArrayCodec.INSTANCE));
+    AsyncProxyManager<String> buckets =
+        Bucket4jLettuce.casBasedBuilder(connection)
+            .expirationAfterWrite(
+                ExpirationAfterWriteStrategy.basedOnTimeForRefillingBucketUpToMax(
+                    Duration.ofSeconds(1)))
+            .build()
+            .asAsync();
+    BucketConfiguration configuration =
+        BucketConfiguration.builder()
+            .addLimit(
+                limit ->
+                    limit
+                        .capacity(allowance.capacity)
+                        .refillGreedy(allowance.refill, allowance.period))
+            .build();
+    return new Plain(
+        "Bucket4j",
+        identity ->
+            buckets
+                .builder()
+                .build("b:" + identity, () -> CompletableFuture.completedFuture(configuration))
+                .tryConsume(1),
+        () -> client.shutdown(0, 1, TimeUnit.SECONDS));
+  }
+
+  static Contender redisson(String uri, Allowance allowance) {
+    Config config = new Config();
+    config.useSingleServer().setAddress(uri);
+    return new OnRedisson(Redisson.create(config), allowance);
+  }
+
+  /** Spring Cloud Gateway's limiter has whole tokens a second: one, and the same capacity. */
+  static Contender gateway(String uri, Allowance allowance) {
+    int port = Integer.parseInt(uri.substring(uri.lastIndexOf(':') + 1));
+    LettuceConnectionFactory factory = new LettuceConnectionFactory("127.0.0.1", port);
+    factory.afterPropertiesSet();
+    factory.start();
+    DefaultRedisScript<List<Long>> script = new DefaultRedisScript<>();
+    script.setLocation(new ClassPathResource("META-INF/scripts/request_rate_limiter.lua"));
+    @SuppressWarnings({"unchecked", "rawtypes"})
+    Class<List<Long>> list = (Class) List.class;
+    script.setResultType(list);
+    GenericApplicationContext context = new GenericApplicationContext();
+    context.registerBean(
+        ReactiveStringRedisTemplate.class, () -> new ReactiveStringRedisTemplate(factory));
+    context.registerBean(RedisRateLimiter.REDIS_SCRIPT_NAME, RedisScript.class, () -> script);
+    context.refresh();
+    RedisRateLimiter limiter = new RedisRateLimiter(1, allowance.capacity);
+    limiter.setApplicationContext(context);
+    return new Plain(
+        "Gateway",
+        identity ->
+            limiter.isAllowed("bench", identity).map(RateLimiter.Response::isAllowed).toFuture(),
+        () -> {
+          context.close();
+          factory.destroy();
+        });
+  }
+
+  /** A contender that needs no preparing. */
+  private record Plain(
+      String name, Function<String, CompletionStage<Boolean>> asked, Runnable closing)
+      implements Contender {
+    @Override
+    public CompletionStage<Boolean> decide(String identity) {
+      return asked.apply(identity);
+    }
+
+    @Override
+    public void close() {
+      closing.run();
+    }
+  }
+
+  /**
+   * Redisson wants each limiter's rate set once, which is not measured. It remembers every permit
+   * until its period is over, so the period is one that does not end while it is measured.
+   */
+  private record OnRedisson(RedissonClient client, Allowance allowance) implements Contender {
+    @Override
+    public String name() {
+      return "Redisson";
+    }
+
+    @Override
+    public boolean isPrepared() {
+      return false;
+    }
+
+    @Override
+    public CompletionStage<Boolean> prepare(String identity) {
+      return client
+          .getRateLimiter("r:" + identity)
+          .trySetRateAsync(RateType.OVERALL, allowance.capacity, RedisSuite.HOUR);
+    }
+
+    @Override
+    public CompletionStage<Boolean> decide(String identity) {
+      return client.getRateLimiter("r:" + identity).tryAcquireAsync();
+    }
+
+    @Override
+    public void close() {
+      client.shutdown(0, 1, TimeUnit.SECONDS);
+    }
+  }
+}

@@ -1,0 +1,58 @@
+package dev.sluice.bench;
+
+import dev.sluice.bench.Contenders.Allowance;
+import java.io.IOException;
+import java.util.List;
+
+/** A flood of calls on limits that are used up. */
+final class DeniedSuite {
+  private static final Allowance SMALL = new Allowance(10, 1, RedisSuite.HOUR);
+  private static final int IDENTITIES = 1_000;
+
+  private DeniedSuite() {}
+
+  static void run(Extent extent, Figures figures) throws IOException {
+    try (RedisServer server = RedisServer.start()) {
+      String uri = server.uri();
+      List<Contender> all =
+          List.of(
+              Contenders.sluice("Sluice", uri, RedisSuite.bucketRule(SMALL)),
+              Contenders.bucket4j(uri, SMALL),
+              Contenders.redisson(uri, SMALL));
+      String[] names = Extent.names(IDENTITIES);
+      Progress progress = new Progress(extent.out(), all.size() * (1 + extent.rounds()));
+      for (Contender contender : all) {
+        progress.next(contender.name() + ", using up");
+        if (!contender.isPrepared()) {
+          ClosedLoop.each(contender::prepare, names, 64);
+        }
+        for (int i = 0; i <= SMALL.capacity(); i++) {
+          ClosedLoop.each(contender::decide, names, 64);
+        }
+        ClosedLoop.run(contender::decide, names, 64, extent.warmUpMillis());
+      }
+      Rounds rounds = new Rounds(server, names, false);
+      rounds.run(all, 64, extent.rounds(), extent.millis(), progress);
+      progress.end();
+      for (Contender each : all) {
+        String name = each.name();
+        String key = "denied." + RedisSuite.key(name);
+        if (!name.equals("Sluice")) {
+          figures.put(
+              "denied.vs" + name,
+              rounds.ratio("Sluice", name, sample -> sample.seen().perSecond()));
+        }
+        figures.put(key + ".perSecond", rounds.median(name, sample -> sample.seen().perSecond()));
+        figures.put(key + ".p99Micros", rounds.latencies(name).getValueAtPercentile(99) / 1e3);
+        figures.put(
+            key + ".commandsPerDecision",
+            rounds.median(name, sample -> (double) sample.commands() / sample.seen().decisions()));
+        figures.put(
+            key + ".passed", rounds.median(name, sample -> (double) sample.seen().passed()));
+        each.close();
+      }
+      figures.put(
+          "denied.redisCommandsPerDecision", figures.get("denied.sluice.commandsPerDecision"));
+    }
+  }
+}

@@ -1,0 +1,130 @@
+package dev.sluice.bench;
+
+import com.google.common.util.concurrent.RateLimiter;
+import dev.sluice.Identity;
+import dev.sluice.Limit;
+import dev.sluice.Limiter;
+import dev.sluice.Rule;
+import dev.sluice.Rules;
+import dev.sluice.memory.MemoryStore;
+import io.github.bucket4j.Bucket;
+import io.github.resilience4j.ratelimiter.RateLimiterConfig;
+import java.time.Duration;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.TimeUnit;
+import org.openjdk.jmh.annotations.Benchmark;
+import org.openjdk.jmh.annotations.BenchmarkMode;
+import org.openjdk.jmh.annotations.Mode;
+import org.openjdk.jmh.annotations.OutputTimeUnit;
+import org.openjdk.jmh.annotations.Scope;
+import org.openjdk.jmh.annotations.State;
+
+/**
+ * One decision for one of 65,536 identities, inside the JVM.
+ *
+ * <p>Sluice walks its whole way: the rule is looked up by name, the identity built, the call
+ * planned, the account found and charged. The peers have no keys, so each stands behind a
+ * ConcurrentHashMap. Every call passes, so all of them write.
+ */
+@BenchmarkMode(Mode.Throughput)
+@OutputTimeUnit(TimeUnit.SECONDS)
+public class MemoryBenchmark {
+  static final int IDENTITIES = 65_536;
+  static final long CAPACITY = 1_000_000;
+  static final long REFILL = 1_000_000;
+  static final Duration PERIOD = Duration.ofMinutes(1);
+
+  /** The names to pick from, the same for every contender. */
+  @State(Scope.Benchmark)
+  public static class Names {
+    private final String[] names = new String[IDENTITIES];
+
+    /** Names of 20 letters, as long as a member's number with its prefix. */
+    public Names() {
+      for (int i = 0; i < names.length; i++) {
+        names[i] = "member-%013d".formatted(i * 7_919L);
+      }
+    }
+  }
+
+  /** A cheap source of uniform picks, one for each thread. */
+  @State(Scope.Thread)
+  public static class Picker {
+    private long state = System.nanoTime() | 1;
+
+    String pick(Names names) {
+      state ^= state << 13;
+      state ^= state >>> 7;
+      state ^= state << 17;
+      return names.names[(int) state & (IDENTITIES - 1)];
+    }
+  }
+
+  @State(Scope.Benchmark)
+  public static class Sluice {
+    private final Limiter limiter =
+        Limiter.of(
+            MemoryStore.create(),
+            Rules.of(
+                Rule.named("signIn")
+                    .by("login")
+                    .limit(Limit.bucket(CAPACITY, REFILL, PERIOD))
+                    .build()));
+  }
+
+  @State(Scope.Benchmark)
+  public static class Bucket4j {
+    private final ConcurrentHashMap<String, Bucket> buckets = new ConcurrentHashMap<>();
+
+    private static Bucket create(String name) {
+      return Bucket.builder()
+          .addLimit(limit -> limit.capacity(CAPACITY).refillGreedy(REFILL, PERIOD))
+          .build();
+    }
+  }
+
+  @State(Scope.Benchmark)
+  public static class Guava {
+    private final ConcurrentHashMap<String, RateLimiter> limiters = new ConcurrentHashMap<>();
+  }
+
+  @State(Scope.Benchmark)
+  public static class Resilience4j {
+    private final ConcurrentHashMap<String, io.github.resilience4j.ratelimiter.RateLimiter>
+        limiters = new ConcurrentHashMap<>();
+    private final RateLimiterConfig config =
+        RateLimiterConfig.custom()
+            .limitForPeriod((int) CAPACITY)
+            .limitRefreshPeriod(PERIOD)
+            .timeoutDuration(Duration.ZERO)
+            .build();
+  }
+
+  @Benchmark
+  public boolean sluice(Sluice sluice, Names names, Picker picker) {
+    return sluice.limiter.decide("signIn", Identity.of("login", picker.pick(names))).allowed();
+  }
+
+  @Benchmark
+  public boolean bucket4j(Bucket4j bucket4j, Names names, Picker picker) {
+    return bucket4j.buckets.computeIfAbsent(picker.pick(names), Bucket4j::create).tryConsume(1);
+  }
+
+  @Benchmark
+  public boolean guava(Guava guava, Names names, Picker picker) {
+    return guava
+        .limiters
+        .computeIfAbsent(picker.pick(names), name -> RateLimiter.create(CAPACITY))
+        .tryAcquire();
+  }
+
+  @Benchmark
+  public boolean resilience4j(Resilience4j resilience4j, Names names, Picker picker) {
+    return resilience4j
+        .limiters
+        .computeIfAbsent(
+            picker.pick(names),
+            name -> io.github.resilience4j.ratelimiter.RateLimiter.of(name, resilience4j.config))
+        .acquirePermission();
+  }
+}

@@ -1,0 +1,119 @@
+package dev.sluice.bench;
+
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import org.openjdk.jmh.profile.GCProfiler;
+import org.openjdk.jmh.results.Result;
+import org.openjdk.jmh.results.RunResult;
+import org.openjdk.jmh.runner.Runner;
+import org.openjdk.jmh.runner.RunnerException;
+import org.openjdk.jmh.runner.options.ChainedOptionsBuilder;
+import org.openjdk.jmh.runner.options.OptionsBuilder;
+import org.openjdk.jmh.runner.options.TimeValue;
+import org.openjdk.jmh.runner.options.VerboseMode;
+
+/** Decisions inside the JVM, by JMH: a fresh JVM for each contender and round. */
+final class MemorySuite {
+  private static final List<String> CONTENDERS =
+      List.of("sluice", "bucket4j", "guava", "resilience4j");
+  private static final Map<String, String> PEERS =
+      Map.of("bucket4j", "Bucket4j", "guava", "Guava", "resilience4j", "Resilience4j");
+
+  /**
+   * How JMH runs.
+   *
+   * @param forks 1 for a JVM of its own, 0 to stay in this one
+   */
+  record Pace(int rounds, int forks, int warmUps, int measurements, long millis) {
+    static Pace of(Extent extent) {
+      return extent.isQuick() ? new Pace(3, 1, 2, 2, 750) : new Pace(7, 1, 4, 4, 1_000);
+    }
+  }
+
+  private MemorySuite() {}
+
+  static void run(Extent extent, Figures figures) {
+    run(Pace.of(extent), extent, figures);
+  }
+
+  static void run(Pace pace, Extent extent, Figures figures) {
+    Map<String, List<Double>> rates = new TreeMap<>();
+    Map<String, List<Double>> allocations = new TreeMap<>();
+    Progress progress = new Progress(extent.out(), pace.rounds * CONTENDERS.size());
+    for (int round = 0; round < pace.rounds; round++) {
+      for (String contender : CONTENDERS) {
+        progress.next(contender + ", in the JVM, 2 threads");
+        RunResult result = run(contender, pace);
+        rates
+            .computeIfAbsent(contender, name -> new ArrayList<>())
+            .add(result.getPrimaryResult().getScore());
+        allocations.computeIfAbsent(contender, name -> new ArrayList<>()).add(allocated(result));
+      }
+    }
+    progress.end();
+    PEERS.forEach(
+        (peer, name) ->
+            figures.put("memory.vs" + name, ratio(of(rates, "sluice"), of(rates, peer))));
+    for (String contender : CONTENDERS) {
+      double rate = Rounds.median(array(of(rates, contender)));
+      figures.put("memory." + contender + ".perSecond", rate);
+      figures.put("memory." + contender + ".nanosPerThread", 2e9 / rate);
+      figures.put(
+          "memory." + contender + ".bytesAllocated",
+          Rounds.median(array(of(allocations, contender))));
+    }
+  }
+
+  private static RunResult run(String contender, Pace pace) {
+    ChainedOptionsBuilder options =
+        new OptionsBuilder()
+            .include("\\.MemoryBenchmark\\." + contender + "$")
+            .forks(pace.forks)
+            .threads(2)
+            .warmupIterations(pace.warmUps)
+            .warmupTime(TimeValue.milliseconds(pace.millis))
+            .measurementIterations(pace.measurements)
+            .measurementTime(TimeValue.milliseconds(pace.millis))
+            .addProfiler(GCProfiler.class)
+            .verbosity(VerboseMode.SILENT);
+    try {
+      Collection<RunResult> results = new Runner(options.build()).run();
+      return results.iterator().next();
+    } catch (RunnerException e) {
+      throw new IllegalStateException(contender + ": JMH could not run it", e);
+    }
+  }
+
+  private static double allocated(RunResult result) {
+    for (Map.Entry<String, ? extends Result<?>> entry : secondary(result).entrySet()) {
+      if (entry.getKey().endsWith("gc.alloc.rate.norm")) {
+        return entry.getValue().getScore();
+      }
+    }
+    return Double.NaN;
+  }
+
+  @SuppressWarnings({"rawtypes", "unchecked"}) // JMH declares raw results
+  private static Map<String, ? extends Result<?>> secondary(RunResult result) {
+    return (Map) result.getSecondaryResults();
+  }
+
+  private static double ratio(List<Double> these, List<Double> those) {
+    double[] ratios = new double[these.size()];
+    for (int i = 0; i < ratios.length; i++) {
+      ratios[i] = these.get(i) / those.get(i);
+    }
+    return Rounds.median(ratios);
+  }
+
+  private static List<Double> of(Map<String, List<Double>> lists, String name) {
+    return lists.getOrDefault(name, List.of());
+  }
+
+  private static double[] array(List<Double> list) {
+    return list.stream().mapToDouble(Double::doubleValue).toArray();
+  }
+}

@@ -1,0 +1,217 @@
+package dev.sluice.bench;
+
+import dev.sluice.Identity;
+import dev.sluice.Limit;
+import dev.sluice.Rule;
+import dev.sluice.bench.Contenders.Allowance;
+import io.lettuce.core.api.sync.RedisCommands;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import org.HdrHistogram.Histogram;
+
+/** Decisions on Redis: rate, latency, CPU, commands and bytes, against the peers. */
+final class RedisSuite {
+  static final Duration HOUR = Duration.ofHours(1);
+
+  /** Nobody runs dry while it is measured, and no account is full again before the end. */
+  static final Allowance AMPLE = new Allowance(10_000_000, 1, Duration.ofSeconds(36));
+
+  private static final List<Integer> IN_FLIGHT = List.of(1, 64, 512);
+  private static final int SAMPLED_KEYS = 200;
+
+  private final RedisServer server;
+  private final Extent extent;
+  private final Figures figures;
+
+  private RedisSuite(RedisServer server, Extent extent, Figures figures) {
+    this.server = server;
+    this.extent = extent;
+    this.figures = figures;
+  }
+
+  static void run(Extent extent, Figures figures) throws IOException {
+    try (RedisServer server = RedisServer.start()) {
+      figures.put("redis.version", version(server.version()));
+      RedisSuite suite = new RedisSuite(server, extent, figures);
+      suite.peers();
+      suite.kinds();
+    }
+  }
+
+  /** A version as a number, such as 7.0015 for 7.0.15, so that the figures stay flat. */
+  private static double version(String text) {
+    String[] parts = text.split("\\.", -1);
+    return parts.length < 3
+        ? Double.NaN
+        : Integer.parseInt(parts[0])
+            + Integer.parseInt(parts[1]) / 100.0
+            + Integer.parseInt(parts[2]) / 10_000.0;
+  }
+
+  static Rule bucketRule(Allowance allowance) {
+    return Rule.named("signIn")
+        .by("login")
+        .limit(Limit.bucket(allowance.capacity(), allowance.refill(), allowance.period()))
+        .build();
+  }
+
+  private void peers() {
+    String uri = server.uri();
+    List<Contender> all =
+        List.of(
+            Contenders.incr(uri),
+            Contenders.sluice("Sluice", uri, bucketRule(AMPLE)),
+            Contenders.bucket4j(uri, AMPLE),
+            Contenders.redisson(uri, AMPLE),
+            Contenders.gateway(uri, AMPLE));
+    String[] names = extent.names();
+    int slices = all.size() * (2 + extent.rounds() * (IN_FLIGHT.size() + 1));
+    Progress progress = new Progress(extent.out(), slices);
+    bytes(all, progress);
+    for (Contender contender : all) {
+      progress.next(contender.name() + ", warming up");
+      if (!contender.isPrepared()) {
+        ClosedLoop.each(contender::prepare, names, 256);
+      }
+      ClosedLoop.run(contender::decide, names, 64, extent.warmUpMillis());
+    }
+    for (int inFlight : IN_FLIGHT) {
+      Rounds rounds = new Rounds(server, names, true);
+      rounds.run(all, inFlight, extent.rounds(), extent.millis(), progress);
+      tell("redis." + inFlight, rounds, all);
+      if (inFlight == 1) {
+        figures.put("redis.1.p50VsIncr", rounds.ratio("Sluice", "INCR", RedisSuite::p50));
+        figures.put("redis.1.p50VsBucket4j", rounds.ratio("Sluice", "Bucket4j", RedisSuite::p50));
+      }
+      if (inFlight == 512) {
+        figures.put("redis.cpu.vsBucket4j", cpuRatio(rounds, "Bucket4j"));
+        figures.put("redis.cpu.vsIncr", cpuRatio(rounds, "INCR"));
+      }
+    }
+    Rounds hot = new Rounds(server, new String[] {names[0]}, true);
+    hot.run(all, 64, extent.rounds(), extent.millis(), progress);
+    tell("redis.hot", hot, all);
+    progress.end();
+    all.forEach(Contender::close);
+  }
+
+  private static double p50(Rounds.Sample sample) {
+    return sample.seen().micros(50);
+  }
+
+  private static double perSecond(Rounds.Sample sample) {
+    return sample.seen().perSecond();
+  }
+
+  private static double cpuRatio(Rounds rounds, String other) {
+    return rounds.ratio("Sluice", other, Rounds.Sample::cpuPerDecision);
+  }
+
+  private void tell(String prefix, Rounds rounds, List<Contender> all) {
+    for (Contender each : all) {
+      String name = each.name();
+      String key = prefix + "." + key(name);
+      if (!name.equals("Sluice")) {
+        String ratio = name.equals("INCR") ? "Incr" : name;
+        figures.put(prefix + ".vs" + ratio, rounds.ratio("Sluice", name, RedisSuite::perSecond));
+      }
+      Histogram latencies = rounds.latencies(name);
+      figures.put(key + ".perSecond", rounds.median(name, RedisSuite::perSecond));
+      figures.put(key + ".p50Micros", latencies.getValueAtPercentile(50) / 1e3);
+      figures.put(key + ".p99Micros", latencies.getValueAtPercentile(99) / 1e3);
+      figures.put(key + ".p999Micros", latencies.getValueAtPercentile(99.9) / 1e3);
+      figures.put(key + ".cpuMicros", rounds.median(name, Rounds.Sample::cpuPerDecision));
+      figures.put(
+          key + ".commandsPerDecision",
+          rounds.median(name, sample -> (double) sample.commands() / sample.seen().decisions()));
+    }
+  }
+
+  static String key(String name) {
+    return name.toLowerCase(Locale.ROOT);
+  }
+
+  /** What an account weighs: each contender alone, one decision for each of 10,000 identities. */
+  private void bytes(List<Contender> all, Progress progress) {
+    String[] names = Extent.names(10_000);
+    RedisCommands<String, String> redis = server.commands();
+    for (Contender contender : all) {
+      progress.next(contender.name() + ", bytes");
+      redis.flushall();
+      // The first call loads scripts, which are not an account's weight.
+      if (!contender.isPrepared()) {
+        ClosedLoop.each(contender::prepare, new String[] {"first"}, 1);
+      }
+      ClosedLoop.each(contender::decide, new String[] {"first"}, 1);
+      long before = server.usedMemory();
+      long keysBefore = redis.dbsize();
+      if (!contender.isPrepared()) {
+        ClosedLoop.each(contender::prepare, names, 64);
+      }
+      ClosedLoop.each(contender::decide, names, 64);
+      long sum = 0;
+      for (int i = 0; i < SAMPLED_KEYS; i++) {
+        Long usage = redis.memoryUsage(redis.randomkey());
+        sum += usage == null ? 0 : usage;
+      }
+      double keysEach = (redis.dbsize() - keysBefore) / (double) names.length;
+      String key = "redis.bytes." + key(contender.name());
+      figures.put(key, keysEach * sum / SAMPLED_KEYS);
+      figures.put(key + ".ofUsedMemory", (server.usedMemory() - before) / (double) names.length);
+    }
+    redis.flushall();
+    figures.put("redis.bytes", figures.get("redis.bytes.sluice"));
+    figures.put(
+        "redis.bytes.vsBucket4j",
+        figures.get("redis.bytes.sluice") / figures.get("redis.bytes.bucket4j"));
+  }
+
+  /** Every kind of limit, and the plan of three limits and two identities. */
+  private void kinds() {
+    String uri = server.uri();
+    List<Contender> all = new ArrayList<>();
+    all.add(kind("tokenBucket", Limit.bucket(AMPLE.capacity(), AMPLE.refill(), AMPLE.period())));
+    all.add(kind("fixedWindow", Limit.fixed(100_000, HOUR)));
+    all.add(kind("slidingWindow", Limit.sliding(100_000, HOUR)));
+    all.add(kind("slidingLog", Limit.log(100_000, HOUR)));
+    Rule plan =
+        Rule.named("plan")
+            .by("login", "ip")
+            .limit(Limit.bucket(100_000, 100, HOUR))
+            .limit(Limit.bucket(200_000, 200, HOUR))
+            .limit(Limit.fixed(1_000_000, HOUR))
+            .build();
+    all.add(
+        Contenders.sluice("plan3x2", uri, plan, key -> Identity.of("login", key, "ip", key), true));
+    String[] names = extent.names();
+    Progress progress = new Progress(extent.out(), all.size() * (1 + extent.rounds()));
+    for (Contender contender : all) {
+      progress.next(contender.name() + ", warming up");
+      ClosedLoop.run(contender::decide, names, 64, extent.warmUpMillis() / 2);
+    }
+    Rounds rounds = new Rounds(server, names, true);
+    rounds.run(all, 512, extent.rounds(), extent.millis(), progress);
+    progress.end();
+    for (Contender each : all) {
+      String key = "redis.kind." + each.name();
+      figures.put(key + ".perSecond", rounds.median(each.name(), RedisSuite::perSecond));
+      figures.put(key + ".cpuMicros", rounds.median(each.name(), Rounds.Sample::cpuPerDecision));
+      each.close();
+    }
+    figures.put(
+        "redis.plan3x2.vsSingle", rounds.ratio("tokenBucket", "plan3x2", RedisSuite::perSecond));
+    figures.put(
+        "redis.plan3x2.scriptCallsPerDecision",
+        rounds.median(
+            "plan3x2", sample -> (double) sample.scriptCalls() / sample.seen().decisions()));
+  }
+
+  /** A rule of its own for each kind: the same name would be the same accounts. */
+  private Contender kind(String name, Limit limit) {
+    Rule rule = Rule.named(name).by("login").limit(limit).build();
+    return Contenders.sluice(name, server.uri(), rule);
+  }
+}

@@ -1,0 +1,118 @@
+package dev.sluice.bench;
+
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.function.ToDoubleFunction;
+import org.HdrHistogram.Histogram;
+
+/** Contenders on one Redis, in interleaved rounds, so that noise hits all alike. */
+final class Rounds {
+  /*
+   * A ratio is taken within each round and the median of the rounds is told: a moment at which the
+   * machine was busy with something else spoils one round, not the figure.
+   */
+  private final RedisServer server;
+  private final String[] identities;
+  private final boolean passing;
+  private final Map<String, List<Sample>> samples = new LinkedHashMap<>();
+
+  /** What one contender did in one round. */
+  record Sample(ClosedLoop.Seen seen, double cpuMicros, long commands, long scriptCalls) {
+    double cpuPerDecision() {
+      return cpuMicros / seen.decisions();
+    }
+  }
+
+  /**
+   * Rounds over these identities.
+   *
+   * @param passing whether the calls must pass, or must not: a limiter that ran dry is measured at
+   *     something else
+   */
+  Rounds(RedisServer server, String[] identities, boolean passing) {
+    this.server = server;
+    this.identities = identities;
+    this.passing = passing;
+  }
+
+  /** Runs every contender so often, in turn. */
+  Rounds run(List<Contender> contenders, int inFlight, int rounds, long millis, Progress progress) {
+    for (int round = 0; round < rounds; round++) {
+      for (Contender contender : contenders) {
+        progress.next(contender.name() + ", " + inFlight + " in flight");
+        samples
+            .computeIfAbsent(contender.name(), name -> new ArrayList<>())
+            .add(sample(contender, inFlight, millis));
+      }
+    }
+    return this;
+  }
+
+  private Sample sample(Contender contender, int inFlight, long millis) {
+    double cpu = server.cpuMicros();
+    long commands = server.calls("");
+    long scripts = server.calls("eval") + server.calls("fcall");
+    ClosedLoop.Seen seen = ClosedLoop.run(contender::decide, identities, inFlight, millis);
+    check(contender, seen, passing);
+    return new Sample(
+        seen,
+        server.cpuMicros() - cpu,
+        server.calls("") - commands,
+        server.calls("eval") + server.calls("fcall") - scripts);
+  }
+
+  /** Refuses a measurement of something else than was meant. */
+  static void check(Contender contender, ClosedLoop.Seen seen, boolean passing) {
+    long few = Math.max(2, seen.decisions() / 100);
+    long passed = seen.passed();
+    if (seen.failed() > few || (passing ? passed < seen.decisions() - few : passed > few)) {
+      throw new IllegalStateException(
+          "%s: of %d calls %d passed and %d failed (expected: %s passed, none failed)"
+              .formatted(
+                  contender.name(),
+                  seen.decisions(),
+                  passed,
+                  seen.failed(),
+                  passing ? "all" : "none"));
+    }
+  }
+
+  /** The median over the rounds. */
+  double median(String name, ToDoubleFunction<Sample> figure) {
+    return median(of(name).stream().mapToDouble(figure).toArray());
+  }
+
+  /** The median of what one has over what another has in the same round. */
+  double ratio(String name, String other, ToDoubleFunction<Sample> figure) {
+    List<Sample> these = of(name);
+    List<Sample> those = of(other);
+    double[] ratios = new double[Math.min(these.size(), those.size())];
+    for (int i = 0; i < ratios.length; i++) {
+      ratios[i] = figure.applyAsDouble(these.get(i)) / figure.applyAsDouble(those.get(i));
+    }
+    return median(ratios);
+  }
+
+  /** The latencies of all rounds. */
+  Histogram latencies(String name) {
+    Histogram all = new Histogram(3);
+    of(name).forEach(sample -> all.add(sample.seen.nanos()));
+    return all;
+  }
+
+  private List<Sample> of(String name) {
+    return samples.getOrDefault(name, List.of());
+  }
+
+  static double median(double... values) {
+    if (values.length == 0) {
+      return Double.NaN;
+    }
+    double[] sorted = values.clone();
+    java.util.Arrays.sort(sorted);
+    int middle = sorted.length / 2;
+    return sorted.length % 2 == 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
+  }
+}

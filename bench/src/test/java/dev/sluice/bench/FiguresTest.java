@@ -1,0 +1,63 @@
+package dev.sluice.bench;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.OutputStream;
+import java.io.PrintStream;
+import java.nio.charset.StandardCharsets;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+class FiguresTest {
+  private static final Extent TINY =
+      new Extent(
+          true,
+          1,
+          20,
+          20,
+          200,
+          new PrintStream(OutputStream.nullOutputStream(), false, StandardCharsets.UTF_8));
+
+  @Test
+  void memoryRunHasThePromisedKeysInFlatJson() {
+    Figures figures = new Figures();
+
+    MemorySuite.run(new MemorySuite.Pace(1, 0, 1, 1, 20), TINY, figures);
+
+    assertThat(figures.all()).containsKeys("memory.vsBucket4j", "memory.sluice.bytesAllocated");
+    assertFlat(figures);
+  }
+
+  @Test
+  void redisRunsHaveThePromisedKeysInFlatJson() throws Exception {
+    Figures figures = new Figures();
+
+    RedisSuite.run(TINY, figures);
+    DeniedSuite.run(TINY, figures);
+
+    assertThat(figures.all())
+        .containsKeys(
+            "redis.512.vsIncr",
+            "redis.512.vsBucket4j",
+            "redis.512.vsRedisson",
+            "redis.1.p50VsIncr",
+            "redis.1.p50VsBucket4j",
+            "redis.cpu.vsBucket4j",
+            "redis.bytes",
+            "redis.bytes.vsBucket4j",
+            "redis.plan3x2.vsSingle",
+            "denied.vsBucket4j",
+            "denied.redisCommandsPerDecision");
+    assertFlat(figures);
+  }
+
+  private static void assertFlat(Figures figures) {
+    List<String> lines = figures.json().lines().toList();
+
+    assertThat(lines.get(0)).isEqualTo("{");
+    assertThat(lines.get(lines.size() - 1)).isEqualTo("}");
+    assertThat(lines.subList(1, lines.size() - 1))
+        .hasSize(figures.all().size())
+        .allMatch(line -> line.matches("  \"[A-Za-z0-9.]+\": (-?[0-9.]+|null),?"));
+  }
+}
