@@ -75,7 +75,8 @@ final class Books implements Page {
 
   /** What the only limit has counted; null if there is anything else to tell. */
   @Nullable Tally onlyTally() {
-    return tallies.length == 1 && lock == null && aside == null ? tallies[0] : null;
+    boolean alone = tallies.length == 1 && log == null && lock == null && aside == null;
+    return alone ? tallies[0] : null;
   }
 
   @Override

@@ -6,6 +6,7 @@ import java.util.Iterator;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /** The cells of all accounts, bounded. Thread-safe. */
@@ -32,16 +33,18 @@ final class Vault {
    */
   private static final int STEPS = 4;
   private static final int MOST_STEPS = 64;
-  private static final long FEW_ACCOUNTS = 1_000; // up to here nothing is gained by dropping any
+  private static final long FEW_ACCOUNTS = 1_000;
   private static final long SLACK_MICROS = 60_000_000; // a clock may step back by that much
 
   private final ConcurrentHashMap<Account, Cell> cells = new ConcurrentHashMap<>();
   private final long mostAccounts;
+  private final long fewAccounts; // up to here nothing is gained by dropping any
   private final ReentrantLock moving = new ReentrantLock();
   private Iterator<Map.Entry<Account, Cell>> hand = Collections.emptyIterator();
 
   Vault(long mostAccounts) {
     this.mostAccounts = mostAccounts;
+    this.fewAccounts = Math.min(FEW_ACCOUNTS, mostAccounts / 2);
   }
 
   /** The cell of an account, or null. */
@@ -86,23 +89,27 @@ final class Vault {
   }
 
   private void move(long now) {
-    boolean isOver = cells.mappingCount() > mostAccounts;
-    if (!isOver && cells.mappingCount() <= FEW_ACCOUNTS) {
-      return;
+    if (cells.mappingCount() > mostAccounts) {
+      for (int i = 0; i < MOST_STEPS && cells.mappingCount() > mostAccounts; i++) {
+        drop(cell -> cell.isOutOfChances() && cell.retireIf(books -> isPushable(books, now)), now);
+      }
+    } else if (cells.mappingCount() > fewAccounts) {
+      for (int i = 0; i < STEPS; i++) {
+        drop(cell -> false, now);
+      }
     }
-    for (int i = 0; i < STEPS || (isOver && i < MOST_STEPS); i++) {
-      if (!hand.hasNext()) {
-        hand = cells.entrySet().iterator();
-      }
-      if (!hand.hasNext()) {
-        return;
-      }
+  }
+
+  /** Moves the hand on by one cell, and drops it if it is spent or the other fact holds. */
+  private void drop(Predicate<Cell> orIf, long now) {
+    if (!hand.hasNext()) {
+      hand = cells.entrySet().iterator();
+    }
+    if (hand.hasNext()) {
       Map.Entry<Account, Cell> entry = hand.next();
       Cell cell = entry.getValue();
-      if (cell.retireIf(books -> isDroppable(books, now))
-          || (isOver && cell.isOutOfChances() && cell.retireIf(books -> isPushable(books, now)))) {
+      if (cell.retireIf(books -> isDroppable(books, now)) || orIf.test(cell)) {
         cells.remove(entry.getKey(), cell);
-        isOver = cells.mappingCount() > mostAccounts;
       }
     }
   }

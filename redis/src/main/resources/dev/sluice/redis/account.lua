@@ -224,25 +224,16 @@ local function later(a, b)
   return a.till >= b.till and a or b
 end
 
--- Whether everything that the tallies found have counted has come back.
-local function is_unused(account, terms, memory, now)
-  local found = match(account, terms)
-  local limits = {}
-  for i, limit in ipairs(terms.counted) do
-    if found[i] then
-      limits[found[i]] = limit
-    end
-  end
+-- Whether everything that was counted has come back, the log after the given memory.
+local function is_unused(account, memory, now)
   for _, tally in ipairs(account.tallies) do
-    local limit = limits[tally]
     local used
     if tally.kind == 'b' then
       used = bucket.lacking(tally, tally, now) > 0
     elseif tally.kind == 'f' then
       used = tally.start > now or (tally.used > 0 and tally.finish > now)
     else
-      used = not limit or parts.not_before(limit, tally) > now
-        or parts.reset_after(limit, tally, now) > 0
+      used = parts.not_before(nil, tally) > now or parts.reset_after(tally, tally, now) > 0
     end
     if used then
       return false
@@ -270,7 +261,7 @@ local function at(account, terms, now)
   local memory = horizon(terms, now)
   if account.aside and now >= account.aside - memory then
     local lock, moment = account.lock, account.aside
-    local unused = is_unused(account, terms, memory, now)
+    local unused = is_unused(account, memory, now)
     account.lock, account.aside = nil, nil
     read(account, (get(account.key .. '!aside')))
     account.lock = later(lock, account.lock)

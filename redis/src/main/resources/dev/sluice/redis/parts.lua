@@ -3,7 +3,7 @@
 -- A part counts in full while any moment of it lies within the window, so the bound is strict and a
 -- slot comes back up to one precision late.
 --
--- Text:   sprecision,total,part,count,older
+-- Text:   sprecision/window,total,part,count,older
 -- `part` and `count` are the newest part (its start divided by the precision) and what it counted,
 -- `older` the others that counted anything, oldest first, as part:count with a blank after each.
 -- `total` is the sum of all, also of parts that have left the window since. A call touches the two
@@ -12,7 +12,9 @@
 local parts = {}
 
 local function parts_of(limit, total, part, count, older)
-  return {kind = 's', p = limit.p, total = total, part = part, count = count, older = older}
+  return {
+    kind = 's', p = limit.p, W = limit.W, total = total, part = part, count = count, older = older,
+  }
 end
 
 function parts.fresh(limit)
@@ -175,14 +177,15 @@ function parts.ends(limit, tally)
 end
 
 function parts.write(_, tally)
-  return 's' .. text(tally.p) .. ',' .. text(tally.total) .. ',' .. text(tally.part) .. ','
+  return 's' .. text(tally.p) .. '/' .. text(tally.W) .. ',' .. text(tally.total) .. ',' .. text(tally.part) .. ','
     .. text(tally.count) .. ',' .. tally.older
 end
 
 function parts.read(value)
-  local p, total, part, count, older = value:match('^s(%d+),(%d+),(%d+),(%d+),([%d: ]*)$')
+  local p, W, total, part, count, older = value:match(
+    '^s(%d+)/(%d+),(%d+),(%d+),(%d+),([%d: ]*)$')
   return p and {
-    kind = 's', p = tonumber(p), total = tonumber(total), part = tonumber(part),
+    kind = 's', p = tonumber(p), W = tonumber(W), total = tonumber(total), part = tonumber(part),
     count = tonumber(count), older = older,
   }
 end

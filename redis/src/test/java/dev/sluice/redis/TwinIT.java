@@ -68,6 +68,8 @@ class TwinIT {
 
   /** One history: its accounts, what was done so far, and both stores. */
   private static final class History {
+    private static final long EARLIEST = 1_000_000_000_000_000L; // 2001, before any server's clock
+    private static final long LATEST = 3_000_000_000_000_000L; // 2065
     private static final ZoneId BERLIN = ZoneId.of("Europe/Berlin");
     private static final List<Cycle.Unit> UNITS = List.of(Cycle.Unit.values());
 
@@ -217,7 +219,7 @@ class TwinIT {
             default ->
                 chance(3) ? -random.nextLong(30 * window + 1) : random.nextLong(1 + window / 8);
           };
-      now[0] += step;
+      now[0] = Math.max(EARLIEST, Math.min(LATEST, now[0] + step));
       epoch += Math.abs(step) > 3_000_000 ? 1 : 0;
     }
 
