@@ -106,7 +106,8 @@ sealed interface Tally {
       }
       // Tokens keep their number, not their time. A token partly back counts as still out.
       long out = Math.min(ceilDiv(lacking(now), limit.unitsPerToken()), bucket.capacity());
-      return new Bucket(bucket, 0, 0, 0).lackingUnits(now, out * bucket.unitsPerToken());
+      Bucket fresh = new Bucket(bucket, 0, 0, 0);
+      return out == 0 ? fresh : fresh.lackingUnits(now, out * bucket.unitsPerToken());
     }
 
     @Override

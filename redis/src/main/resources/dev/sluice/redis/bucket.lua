@@ -57,7 +57,7 @@ end
 -- Tokens keep their number when the rate changes; one that is partly back counts as still out.
 function bucket.under(limit, tally, now)
   local out = min(ceil_div(bucket.lacking(tally, tally, now), tally.P), limit.capacity)
-  return bucket_lacking(limit, now, out * limit.P)
+  return out == 0 and bucket.fresh(limit) or bucket_lacking(limit, now, out * limit.P)
 end
 
 function bucket.retry_after(limit, tally, now, cost)
