@@ -68,7 +68,8 @@ public record Rule(
     return new Builder(name);
   }
 
-  private static void checkName(String name) {
+  /** Refuses a name that no rule may have. */
+  public static void checkName(String name) {
     boolean good = !name.isEmpty() && name.length() <= 100;
     for (int i = 0; good && i < name.length(); i++) {
       char c = name.charAt(i);

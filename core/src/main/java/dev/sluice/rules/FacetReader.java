@@ -1,0 +1,104 @@
+package dev.sluice.rules;
+
+import dev.sluice.Facet;
+import dev.sluice.Identity;
+import dev.sluice.Text;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
+
+/** Reads where the HTTP edges find each facet. */
+final class FacetReader {
+  private static final Map<String, Facet.Source> WHOLE =
+      Map.of(
+          "client-address", Facet.Source.CLIENT_ADDRESS,
+          "principal", Facet.Source.PRINCIPAL);
+  private static final Map<String, Facet.Source> KEYED = new LinkedHashMap<>();
+  private static final List<String> KEYS =
+      List.of("header", "cookie", "query", "claim", "from", "secret");
+  private static final Pattern TOKEN = Pattern.compile("[A-Za-z0-9!#$%&'*+.^_`|~-]{1,200}");
+  private static final String FORMS =
+      "expected: client-address, principal, or such as {header: X-Member-Code}";
+
+  static {
+    KEYED.put("header", Facet.Source.HEADER);
+    KEYED.put("cookie", Facet.Source.COOKIE);
+    KEYED.put("query", Facet.Source.QUERY);
+    KEYED.put("claim", Facet.Source.CLAIM);
+  }
+
+  private FacetReader() {}
+
+  static List<Facet> facets(Findings findings, Section file) {
+    Node node = file.values().get("facets");
+    if (node == null) {
+      return List.of();
+    }
+    Section section = Section.of(findings, null, "facets", file.line("facets"), node, null);
+    List<Facet> facets = new ArrayList<>();
+    if (section != null) {
+      section
+          .values()
+          .forEach(
+              (name, value) -> {
+                section.build(name, () -> Identity.of(name, "x"));
+                Facet facet = facet(section, name, value);
+                if (facet != null) {
+                  facets.add(facet);
+                }
+              });
+    }
+    return facets;
+  }
+
+  private static @Nullable Facet facet(Section facets, String name, Node node) {
+    String shown = "facet " + Text.quoted(name);
+    int line = facets.line(name);
+    if (node instanceof Node.Scalar scalar) {
+      Facet.Source source = WHOLE.get(scalar.text());
+      if (source == null) {
+        String advice =
+            Text.nearest(scalar.text(), WHOLE.keySet())
+                .map(near -> "did you mean '" + near + "'?")
+                .orElse(FORMS);
+        facets.fail(line, shown + " is " + scalar.described(), advice);
+        return null;
+      }
+      return facets.build(name, () -> new Facet(name, source, "", false));
+    }
+    Section parts = facets.inner(shown, line, node, KEYS);
+    if (parts == null) {
+      return null;
+    }
+    List<String> sources =
+        KEYS.stream().filter(key -> !key.equals("secret") && parts.has(key)).toList();
+    if (sources.size() != 1) {
+      String found = sources.isEmpty() ? "no source" : String.join(" and ", sources);
+      parts.fail(
+          line, shown + " has " + found, "expected: one of header, cookie, query, claim, from");
+      return null;
+    }
+    boolean secret = parts.read("secret", Values::flag, false);
+    return source(parts, name, sources.get(0), secret);
+  }
+
+  private static @Nullable Facet source(Section parts, String name, String key, boolean secret) {
+    if (key.equals("from")) {
+      return parts.read("from", node -> new Facet(name, Values.word(node, WHOLE), "", secret));
+    }
+    Facet.Source source = KEYED.getOrDefault(key, Facet.Source.HEADER);
+    return parts.read(key, node -> new Facet(name, source, nameOf(key, node), secret));
+  }
+
+  private static String nameOf(String key, Node node) {
+    String text = Values.text(node, "expected: the name of the " + key);
+    boolean token = key.equals("header") || key.equals("cookie");
+    if (token && !TOKEN.matcher(text).matches()) {
+      throw Values.unfit(Text.quoted(text), "expected: the name of a " + key);
+    }
+    return text;
+  }
+}

@@ -1,0 +1,58 @@
+package dev.sluice.rules;
+
+import java.util.List;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+
+/** Everything that is wrong with a rule file, all at once. */
+public final class RuleErrors extends IllegalArgumentException {
+  private static final long serialVersionUID = 1L;
+  private static final int MOST_SHOWN = 100;
+
+  @SuppressWarnings("serial") // an immutable list of records of strings; sent nowhere
+  private final List<Problem> problems;
+
+  /**
+   * One mistake.
+   *
+   * @param line counted from 1; 0 if it is about the file as a whole
+   * @param rule the rule it is in, or null
+   * @param advice what is expected, or what was probably meant
+   */
+  public record Problem(String file, int line, @Nullable String rule, String found, String advice) {
+    /** Reads like {@code rules.yaml:14 rule 'login': limit is 0 (expected: at least 1)}. */
+    @Override
+    public String toString() {
+      return file
+          + (line == 0 ? "" : ":" + line)
+          + "  "
+          + (rule == null ? "" : "rule '" + rule + "': ")
+          + found
+          + (advice.isEmpty() ? "" : " (" + advice + ")");
+    }
+  }
+
+  RuleErrors(List<Problem> problems) {
+    super(text(problems));
+    this.problems = List.copyOf(problems);
+  }
+
+  static RuleErrors of(String file, int line, String found, String advice) {
+    return new RuleErrors(List.of(new Problem(file, line, null, found, advice)));
+  }
+
+  /** The mistakes in the order of their lines; at least one. */
+  public List<Problem> problems() {
+    return problems;
+  }
+
+  private static String text(List<Problem> problems) {
+    String shown =
+        problems.stream()
+            .limit(MOST_SHOWN)
+            .map(Problem::toString)
+            .collect(Collectors.joining("\n"));
+    int more = problems.size() - MOST_SHOWN;
+    return more > 0 ? shown + "\n… and " + more + " more" : shown;
+  }
+}

@@ -1,0 +1,303 @@
+package dev.sluice.rules;
+
+import dev.sluice.Identity;
+import dev.sluice.Limit;
+import dev.sluice.Lock;
+import dev.sluice.OnStoreFailure;
+import dev.sluice.Rule;
+import dev.sluice.Terms;
+import dev.sluice.Text;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Set;
+import java.util.TreeSet;
+import org.jspecify.annotations.Nullable;
+
+/** Reads one rule of a YAML file. */
+final class RuleReader {
+  private static final List<String> KEYS =
+      List.of(
+          "by",
+          "limit",
+          "limits",
+          "lock",
+          "lockMemory",
+          "countDenied",
+          "mode",
+          "onStoreFailure",
+          "missing",
+          "colocate",
+          "overrides",
+          "exempt");
+  private static final List<String> OVERRIDE_KEYS =
+      List.of("when", "until", "limit", "limits", "lock", "lockMemory", "countDenied");
+  private static final Map<String, Boolean> MODES = Map.of("enforce", true, "shadow", false);
+  private static final Map<String, Rule.Missing> MISSING =
+      Map.of("error", Rule.Missing.ERROR, "skip", Rule.Missing.SKIP);
+  private static final Map<String, OnStoreFailure> ON_STORE_FAILURE =
+      Map.of(
+          "allow", OnStoreFailure.ALLOW,
+          "local", OnStoreFailure.LOCAL,
+          "deny", OnStoreFailure.DENY);
+  private static final String IDENTITIES = "expected: such as [member, ip, member+promo]";
+  private static final Terms ANY = Terms.of(Limit.log(1, Duration.ofSeconds(1)));
+
+  private final Findings findings;
+  private final String name;
+  private final Section section;
+  private final Set<String> facets;
+
+  private RuleReader(Findings findings, String name, Section section, Set<String> facets) {
+    this.findings = findings;
+    this.name = name;
+    this.section = section;
+    this.facets = facets;
+  }
+
+  /**
+   * The rule of a name; null if anything is wrong with it, and then every mistake is found.
+   *
+   * @param facets the facets it may count by; none for any
+   */
+  static @Nullable Rule rule(
+      Findings findings, String name, int line, Node node, Set<String> facets) {
+    int before = findings.size();
+    try {
+      Rule.checkName(name);
+    } catch (IllegalArgumentException unfit) {
+      findings.add(line, null, "rule", unfit);
+    }
+    String shown = Text.quoted(name);
+    String inRule = shown.substring(1, shown.length() - 1);
+    Section section = Section.of(findings, inRule, "the rule", line, node, KEYS);
+    if (section == null) {
+      return null;
+    }
+    Rule rule = new RuleReader(findings, name, section, facets).rule();
+    return findings.size() == before ? rule : null;
+  }
+
+  private @Nullable Rule rule() {
+    List<String> by = by();
+    Terms terms = terms(section, null);
+    List<Rule.Special> overrides = overrides(terms == null ? ANY : terms);
+    List<Map<String, String>> exempt = new ArrayList<>();
+    for (Node node : items(section, "exempt", "a list such as [{ip: 192.0.2.1}]")) {
+      exempt.add(facetValues("exempt", node));
+    }
+    boolean enforced = section.read("mode", node -> Values.word(node, MODES), true);
+    Rule.Missing missing =
+        section.read("missing", node -> Values.word(node, MISSING), Rule.Missing.ERROR);
+    OnStoreFailure onStoreFailure =
+        section.read(
+            "onStoreFailure", node -> Values.word(node, ON_STORE_FAILURE), OnStoreFailure.ALLOW);
+    boolean colocate = section.read("colocate", Values::flag, false);
+    return terms == null
+        ? null
+        : section.build(
+            "the rule",
+            () ->
+                new Rule(
+                    name,
+                    by,
+                    terms,
+                    overrides,
+                    exempt,
+                    enforced,
+                    missing,
+                    onStoreFailure,
+                    colocate));
+  }
+
+  // ---- Who is counted -------------------------------------------------------------------------
+
+  private List<String> by() {
+    Node node = section.values().get("by");
+    if (node == null) {
+      return List.of();
+    }
+    List<Node> nodes = node instanceof Node.Items items ? items.nodes() : List.of(node);
+    if (nodes.isEmpty()) {
+      section.fail("by", "by is an empty list", IDENTITIES + ", or no 'by' for every facet");
+    }
+    List<String> by = new ArrayList<>();
+    Set<Set<String>> seen = new LinkedHashSet<>();
+    for (Node each : nodes) {
+      String identity = section.read("by", each, one -> identity(one, seen));
+      if (identity != null) {
+        by.add(identity);
+      }
+    }
+    return by;
+  }
+
+  private String identity(Node node, Set<Set<String>> seen) {
+    String identity = Values.text(node, IDENTITIES);
+    Set<String> parts = new TreeSet<>();
+    for (String facet : identity.split("\\+", -1)) {
+      checkFacet(facet);
+      if (!parts.add(facet)) {
+        throw Values.unfit(Text.quoted(identity), "expected: each facet once");
+      }
+    }
+    if (!seen.add(parts)) {
+      throw Values.unfit(Text.quoted(identity) + " a second time", "expected: once");
+    }
+    return identity;
+  }
+
+  private void checkFacet(String facet) {
+    Identity.of(facet, "x");
+    if (!facets.isEmpty() && !facets.contains(facet)) {
+      throw Values.unfit(
+          "the unknown facet " + Text.quoted(facet), Findings.advice(facet, new TreeSet<>(facets)));
+    }
+  }
+
+  /** Facet values as an identity holds them; empty, and complained about, if there are none. */
+  private Map<String, String> facetValues(String key, Node node) {
+    String form = "such as {apiKey: acme}";
+    if (!(node instanceof Node.Mapping mapping) || mapping.entries().isEmpty()) {
+      String found = node instanceof Node.Mapping ? "an empty mapping" : node.described();
+      section.fail(node.line(), key + " is " + found, "expected: " + form);
+      return Map.of();
+    }
+    Section values = section.inner(key, node.line(), mapping, null);
+    Map<String, String> found = new LinkedHashMap<>();
+    Objects.requireNonNull(values)
+        .values()
+        .forEach(
+            (facet, value) -> {
+              values.build(key, () -> checkedFacet(facet));
+              // A long value is hashed in an identity, so it has to be here, too.
+              String kept =
+                  values.read(
+                      facet,
+                      value,
+                      one ->
+                          Identity.of("x", Values.text(one, "expected: a value to compare with"))
+                              .facet("x"));
+              if (kept != null) {
+                found.put(facet, kept);
+              }
+            });
+    return found;
+  }
+
+  private String checkedFacet(String facet) {
+    checkFacet(facet);
+    return facet;
+  }
+
+  // ---- What holds -----------------------------------------------------------------------------
+
+  /**
+   * The terms of a section; null if they do not fit.
+   *
+   * @param base what holds where the section is silent; null if nothing does
+   */
+  private @Nullable Terms terms(Section section, @Nullable Terms base) {
+    int before = findings.size();
+    List<Limit> own = LimitReader.limits(section);
+    boolean silent = !section.has("limit") && !section.has("limits");
+    if (silent && base == null) {
+      String found = section.has("lock") ? "lock is there without a limit" : "limit is missing";
+      section.fail("lock", found, "expected: limit or limits");
+    }
+    Lock lock = lock(section, base == null ? null : base.lock());
+    boolean countDenied =
+        section.read("countDenied", Values::flag, base != null && base.countDenied());
+    if (findings.size() > before) {
+      return null;
+    }
+    List<Limit> limits = silent && base != null ? base.limits() : own;
+    return section.build("limits", () -> new Terms(limits, lock, countDenied));
+  }
+
+  private static @Nullable Lock lock(Section section, @Nullable Lock base) {
+    List<Duration> own = section.read("lock", node -> durations(section, node));
+    Duration memory =
+        section.read("lockMemory", node -> Limit.checkSpan("lockMemory", Values.duration(node)));
+    if (own != null && own.isEmpty()) {
+      return null;
+    }
+    if (own != null) {
+      return memory == null ? Lock.growing(own) : new Lock(own, memory);
+    }
+    if (base == null && section.has("lockMemory") && !section.has("lock")) {
+      section.fail("lockMemory", "lockMemory is there without a lock", "expected: lock");
+    }
+    return base == null || memory == null ? base : new Lock(base.durations(), memory);
+  }
+
+  /** The lengths of locks in a row; none for {@code lock: none}. */
+  private static List<Duration> durations(Section section, Node node) {
+    String form = "expected: a duration such as 30m, or a list such as [1m, 10m, 24h]";
+    if (node instanceof Node.Scalar scalar) {
+      return scalar.text().equals("none") ? List.of() : List.of(length(scalar));
+    }
+    if (!(node instanceof Node.Items items) || items.nodes().isEmpty()) {
+      throw Values.unfit(node instanceof Node.Items ? "an empty list" : node.described(), form);
+    }
+    List<Duration> durations = new ArrayList<>();
+    for (Node each : items.nodes()) {
+      Duration duration = section.read("lock", each, RuleReader::length);
+      durations.add(duration == null ? Duration.ofSeconds(1) : duration);
+    }
+    return durations;
+  }
+
+  private static Duration length(Node node) {
+    return Limit.checkSpan("lock", Values.duration(node));
+  }
+
+  // ---- For whom something else holds ----------------------------------------------------------
+
+  private List<Rule.Special> overrides(Terms base) {
+    List<Rule.Special> overrides = new ArrayList<>();
+    for (Node node : items(section, "overrides", "a list of mappings with 'when'")) {
+      Section override = section.inner("override", node.line(), node, OVERRIDE_KEYS);
+      Rule.Special special = override == null ? null : special(override, base);
+      if (special != null) {
+        overrides.add(special);
+      }
+    }
+    return overrides;
+  }
+
+  private Rule.@Nullable Special special(Section override, Terms base) {
+    Node wanted = override.values().get("when");
+    if (wanted == null) {
+      override.fail(
+          "when", "override: when is missing", "expected: the facets it is for, {apiKey: acme}");
+    }
+    Map<String, String> when = wanted == null ? Map.of() : facetValues("when", wanted);
+    Instant until = override.read("until", Values::instant);
+    boolean silent =
+        OVERRIDE_KEYS.stream()
+            .noneMatch(key -> !key.equals("when") && !key.equals("until") && override.has(key));
+    if (silent) {
+      override.fail("when", "override: nothing is different", "expected: limit, limits or lock");
+    }
+    Terms terms = terms(override, base);
+    return when.isEmpty() || terms == null ? null : new Rule.Special(when, until, terms);
+  }
+
+  private static List<Node> items(Section section, String key, String form) {
+    Node node = section.values().get(key);
+    if (node == null) {
+      return List.of();
+    }
+    if (node instanceof Node.Items items) {
+      return items.nodes();
+    }
+    section.fail(key, key + " is " + node.described(), "expected: " + form);
+    return List.of();
+  }
+}

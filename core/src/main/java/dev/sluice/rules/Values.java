@@ -1,0 +1,107 @@
+package dev.sluice.rules;
+
+import dev.sluice.Durations;
+import dev.sluice.Limit;
+import dev.sluice.Text;
+import java.math.BigInteger;
+import java.time.DateTimeException;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.OffsetDateTime;
+import java.time.ZoneId;
+import java.util.List;
+import java.util.Map;
+import java.util.regex.Pattern;
+
+/** Reads single values; what does not fit is "found (expected: …)". */
+final class Values {
+  private static final Pattern NUMBER = Pattern.compile("-?(0|[1-9][0-9]{0,39})");
+
+  private Values() {}
+
+  static IllegalArgumentException unfit(String found, String advice) {
+    return new IllegalArgumentException(found + " (" + advice + ")");
+  }
+
+  static String text(Node node) {
+    return text(node, "expected: a word");
+  }
+
+  static String text(Node node, String advice) {
+    if (node instanceof Node.Scalar scalar && !scalar.isEmpty()) {
+      return scalar.text();
+    }
+    throw unfit(node.described(), advice);
+  }
+
+  /** A number that is not written in quotes. */
+  static long number(Node node) {
+    String text = text(node, "expected: a whole number");
+    if (node instanceof Node.Scalar scalar && !scalar.plain()) {
+      throw unfit(Text.quoted(text) + " in quotes", "expected: a whole number");
+    }
+    return number(text);
+  }
+
+  static long number(String text) {
+    if (!NUMBER.matcher(text).matches()) {
+      throw unfit(Text.quoted(text), "expected: a whole number");
+    }
+    BigInteger value = new BigInteger(text);
+    if (value.bitLength() > 62) {
+      throw unfit(
+          text, value.signum() < 0 ? "expected: at least 1" : "expected: at most " + Limit.LARGEST);
+    }
+    return value.longValueExact();
+  }
+
+  static Duration duration(Node node) {
+    return duration(text(node, "expected: a duration such as 10s, 5m, 1h, 1d"));
+  }
+
+  static Duration duration(String text) {
+    return Durations.parse(text);
+  }
+
+  static boolean flag(Node node) {
+    String text = text(node, "expected: true or false");
+    boolean plain = node instanceof Node.Scalar scalar && scalar.plain();
+    if (plain && (text.equals("true") || text.equals("false"))) {
+      return text.equals("true");
+    }
+    throw unfit(Text.quoted(text), "expected: true or false");
+  }
+
+  /** One of a few words, each standing for a value. */
+  static <T> T word(Node node, Map<String, T> words) {
+    List<String> possible = words.keySet().stream().sorted().toList();
+    String text = text(node, "expected: one of " + String.join(", ", possible));
+    T value = words.get(text);
+    if (value == null) {
+      throw unfit(Text.quoted(text), Findings.advice(text, possible));
+    }
+    return value;
+  }
+
+  static Instant instant(Node node) {
+    String text = text(node, "expected: a time such as 2030-01-01T00:00:00Z");
+    try {
+      return OffsetDateTime.parse(text).toInstant();
+    } catch (DateTimeException e) {
+      throw unfit(Text.quoted(text), "expected: a time such as 2030-01-01T00:00:00Z");
+    }
+  }
+
+  static ZoneId zone(Node node) {
+    String text = text(node, "expected: a time zone such as Europe/Berlin");
+    try {
+      return ZoneId.of(text);
+    } catch (DateTimeException e) {
+      String advice =
+          Text.nearest(text, ZoneId.getAvailableZoneIds())
+              .map(near -> "did you mean '" + near + "'?")
+              .orElse("expected: a time zone such as Europe/Berlin");
+      throw unfit(Text.quoted(text), advice);
+    }
+  }
+}

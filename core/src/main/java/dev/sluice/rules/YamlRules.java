@@ -1,0 +1,64 @@
+package dev.sluice.rules;
+
+import dev.sluice.Facet;
+import dev.sluice.Rule;
+import dev.sluice.Rules;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import java.util.stream.Collectors;
+
+/** Reads a rule file in YAML. */
+final class YamlRules {
+  private static final List<String> KEYS = List.of("facets", "rules");
+
+  private YamlRules() {}
+
+  static Rules read(String file, String text) {
+    Optional<Node> root = YamlTree.read(file, text);
+    if (root.isEmpty() || (root.get() instanceof Node.Scalar scalar && scalar.isEmpty())) {
+      throw RuleErrors.of(file, 1, "the file is empty", "expected: rules");
+    }
+    Findings findings = new Findings(file);
+    Rules rules = read(findings, root.get());
+    findings.throwIfAny();
+    return rules;
+  }
+
+  private static Rules read(Findings findings, Node root) {
+    Section top = Section.of(findings, null, "the file", root.line(), root, KEYS);
+    if (top == null) {
+      return Rules.NONE;
+    }
+    List<Facet> facets = FacetReader.facets(findings, top);
+    // By the file's names and not by what could be read, or one mistake would be told twice.
+    Set<String> names = facetNames(top);
+    List<Rule> rules = new ArrayList<>();
+    Node node = top.values().get("rules");
+    if (node == null) {
+      top.fail("rules", "rules is missing", "expected: rules by their names");
+    } else if (node instanceof Node.Mapping mapping) {
+      Section section = new Section(findings, null, top.line("rules"), mapping, null);
+      section
+          .values()
+          .forEach(
+              (name, value) -> {
+                Rule rule = RuleReader.rule(findings, name, section.line(name), value, names);
+                if (rule != null) {
+                  rules.add(rule);
+                }
+              });
+    } else {
+      top.fail("rules", "rules is " + node.described(), "expected: rules by their names");
+    }
+    findings.throwIfAny();
+    return Rules.of(rules, facets);
+  }
+
+  private static Set<String> facetNames(Section top) {
+    return top.values().get("facets") instanceof Node.Mapping mapping
+        ? mapping.entries().stream().map(entry -> entry.key().text()).collect(Collectors.toSet())
+        : Set.of();
+  }
+}
