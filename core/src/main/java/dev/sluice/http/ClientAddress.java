@@ -99,6 +99,14 @@ public final class ClientAddress {
     return text(trusted.isEmpty() || !isTrusted(peer) ? peer : walk(peer, request));
   }
 
+  /**
+   * The canonical text of an address that somebody else found; what is no address stays as it is.
+   */
+  public String canonical(String address) {
+    Address parsed = Address.parse(address);
+    return parsed == null ? address : text(parsed);
+  }
+
   private Address walk(Address peer, RequestParts request) {
     List<String> hops = new ArrayList<>();
     for (String line : request.headers(trail.header)) {

@@ -66,6 +66,14 @@ public final class RequestFacets {
     return Identity.of(found);
   }
 
+  /** The value of a facet as a request would have told it: an address in its canonical text. */
+  public String canonical(String name, String value) {
+    Facet facet = facet(name, rules.facets());
+    return facet != null && facet.source() == Facet.Source.CLIENT_ADDRESS
+        ? client.canonical(value)
+        : value;
+  }
+
   private void read(
       Need need, RequestParts request, Map<String, String> found, List<String> errors) {
     Facet facet = need.facet;
