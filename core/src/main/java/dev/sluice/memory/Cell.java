@@ -41,6 +41,12 @@ final class Cell {
     }
   }
 
+  /** The books, unless somebody claims them or this cell is no longer in use: never waits. */
+  @Nullable Books glance() {
+    Books found = books;
+    return found == CLAIMED || found == DEAD ? null : found;
+  }
+
   /** Puts other books in the place of those that were read, unless somebody else did. */
   boolean replace(Books read, Books next) {
     return BOOKS.compareAndSet(this, read, next);

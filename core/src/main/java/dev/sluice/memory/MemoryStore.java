@@ -127,6 +127,7 @@ public final class MemoryStore implements Store {
         Cell cell = looks ? existing(account) : cell(account, now);
         Books read = cell.read();
         if (read == null) {
+          forget(account, cell);
           continue;
         }
         if (read.hasLog()) {
@@ -189,8 +190,7 @@ public final class MemoryStore implements Store {
     Books found = cell.claim();
     if (found != null) {
       cell.retire();
-      cells.asMap().remove(account, cell);
-      locks.remove(account);
+      forget(account, cell);
     }
     return CompletableFuture.completedFuture(found != null && !found.isSpent(now));
   }
@@ -246,8 +246,8 @@ public final class MemoryStore implements Store {
   }
 
   private void forgetLock(Map.Entry<Account, Held> entry, long now) {
-    Books books = entry.getValue().cell.read();
-    if (books == null || books.isLockForgotten(now)) {
+    Books books = entry.getValue().cell.glance();
+    if (books != null && books.isLockForgotten(now)) {
       locks.remove(entry.getKey(), entry.getValue());
     }
   }
@@ -277,13 +277,16 @@ public final class MemoryStore implements Store {
 
   private void dropIfSpent(Map.Entry<Account, Cell> entry, long now) {
     Cell cell = entry.getValue();
-    Books read = cell.read();
-    if (read == null) {
-      cells.asMap().remove(entry.getKey(), cell);
-    } else if (read != Books.EMPTY && read.isSpent(now) && cell.retire(read)) {
-      cells.asMap().remove(entry.getKey(), cell);
-      locks.remove(entry.getKey());
+    Books read = cell.glance();
+    if (read != null && read != Books.EMPTY && read.isSpent(now) && cell.retire(read)) {
+      forget(entry.getKey(), cell);
     }
+  }
+
+  /** Takes a cell that is no longer in use off the maps, so that the account gets a new one. */
+  private void forget(Account account, Cell cell) {
+    cells.asMap().remove(account, cell);
+    locks.computeIfPresent(account, (key, held) -> held.cell == cell ? null : held);
   }
 
   private long now() {
@@ -316,6 +319,9 @@ public final class MemoryStore implements Store {
           Account account = accounts.get(i);
           Cell cell = looks ? existing(account) : cell(account, now);
           claimed = cell.claim();
+          if (claimed == null) {
+            forget(account, cell);
+          }
           cells.set(i, cell);
         }
         books[i] = claimed;

@@ -175,19 +175,24 @@ final class RuleReader {
         .forEach(
             (facet, value) -> {
               values.build(key, () -> checkedFacet(facet));
-              // A long value is hashed in an identity, so it has to be here, too.
-              String kept =
-                  values.read(
-                      facet,
-                      value,
-                      one ->
-                          Identity.of("x", Values.text(one, "expected: a value to compare with"))
-                              .facet("x"));
+              String kept = values.read(facet, value, RuleReader::facetValue);
               if (kept != null) {
                 found.put(facet, kept);
               }
             });
     return found;
+  }
+
+  /** A value as an identity holds it: a long one is hashed there, so it has to be here, too. */
+  private static String facetValue(Node node) {
+    String text = Values.text(node, "expected: a value to compare with");
+    try {
+      return Objects.requireNonNull(Identity.of("x", text).facet("x"));
+    } catch (IllegalArgumentException unfit) {
+      // The value may be a secret, so it is not shown.
+      throw Values.unfit(
+          "a value that no call can have", "expected: Unicode without control characters");
+    }
   }
 
   private String checkedFacet(String facet) {

@@ -99,7 +99,7 @@ final class BadFiles {
         "unknown kind of limit",
         rule("limits:\n  - tokenbucket: {capacity: 3, refill: 1, per: 1s}"),
         "r.yaml:4  rule 'a': the kind of limit is 'tokenbucket' (did you mean 'token-bucket'?)");
-    yaml(
+    deep(
         "merge key",
         rule("<<: {limit: 1 per 1s}\nlimit: 1 per 1s"),
         "r.yaml:3  rule 'a': key '<<' is unknown (expected: one of");

@@ -103,32 +103,7 @@ class RuleFilesTest {
 
   @Test
   void everyOtherFormLoads() {
-    Rules rules =
-        RuleFiles.parse(
-            "r.yaml",
-            """
-            facets:
-              user: principal
-              tenant: {claim: tid}
-              token: {from: principal, secret: true}
-            rules:
-              every:
-                by: user
-                limits: [10 per 1s, 240 per 1h precision 1m]
-                mode: enforce
-                missing: skip
-                colocate: true
-                onStoreFailure: deny
-              calendar:
-                limits:
-                  - fixed-window: {limit: 1, per: week, zone: Asia/Taipei, anchor: sunday}
-                  - fixed-window: {limit: 2, per: month, anchor: 15}
-                  - fixed-window: {limit: 3, per: year, anchor: 04-01}
-                  - fixed-window: {limit: 4, per: 90m}
-                  - sliding-window: {limit: 5, per: 1h}
-              one:
-                limit: {sliding-log: {limit: 7, per: 10s}}
-            """);
+    Rules rules = RuleFiles.parse("r.yaml", GoodFiles.OTHER_FORMS);
 
     assertThat(rules.all())
         .containsExactly(
@@ -154,24 +129,15 @@ class RuleFilesTest {
         .containsEntry("token", new Facet("token", Facet.Source.PRINCIPAL, "", true));
   }
 
+  @ParameterizedTest
+  @MethodSource("dev.sluice.rules.GoodFiles#all")
+  void goodFileLoads(String yaml) {
+    assertThat(RuleFiles.parse("r.yaml", yaml)).isNotNull();
+  }
+
   @Test
   void overrideInheritsWhatItDoesNotGive() {
-    Rules rules =
-        RuleFiles.parse(
-            "r.yaml",
-            """
-            rules:
-              a:
-                limit: 3 per 30m
-                lock: [1m, 10m]
-                lockMemory: 1d
-                countDenied: true
-                overrides:
-                  - {when: {ip: more}, limit: 5 per 30m}
-                  - {when: {ip: longer}, lock: 1h}
-                  - {when: {ip: memory}, lockMemory: 2d}
-                  - {when: {ip: never}, lock: none}
-            """);
+    Rules rules = RuleFiles.parse("r.yaml", GoodFiles.OVERRIDES);
 
     Limit limit = Limit.log(3, Duration.ofMinutes(30));
     List<Duration> row = List.of(Duration.ofMinutes(1), Duration.ofMinutes(10));
@@ -182,7 +148,8 @@ class RuleFilesTest {
             new Terms(List.of(Limit.log(5, Duration.ofMinutes(30))), lock, true),
             new Terms(List.of(limit), Lock.of(Duration.ofHours(1)), true),
             new Terms(List.of(limit), new Lock(row, Duration.ofDays(2)), true),
-            new Terms(List.of(limit), null, true));
+            new Terms(List.of(limit), null, true),
+            new Terms(List.of(limit), lock, false));
   }
 
   @Test
