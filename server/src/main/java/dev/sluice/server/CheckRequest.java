@@ -25,6 +25,7 @@ final class CheckRequest {
 
   private @Nullable String rule;
   private @Nullable List<String> rules;
+  private boolean nameless; // a rule was given, and complained about already
   private @Nullable Map<String, String> facets;
   private long cost = 1;
   private @Nullable String id;
@@ -36,7 +37,7 @@ final class CheckRequest {
   static Call parse(byte[] body, RequestFacets known) {
     CheckRequest request = new CheckRequest();
     List<String> errors = new ArrayList<>(JsonInput.read(body, MEMBERS, request::member));
-    List<String> names = errors.isEmpty() ? request.names(errors) : List.of();
+    List<String> names = request.names(errors);
     Identity identity = request.identity(known, errors);
     int others = errors.size();
     request.unknown(names, known.rules(), errors);
@@ -48,8 +49,16 @@ final class CheckRequest {
 
   private void member(String name, JsonInput input) throws IOException {
     switch (name) {
-      case "rule" -> rule = input.string(name);
-      case "rules" -> rules = input.strings(name);
+      case "rule" -> {
+        String given = input.string(name);
+        rule = given;
+        nameless |= given == null;
+      }
+      case "rules" -> {
+        List<String> given = input.strings(name);
+        rules = given;
+        nameless |= given == null;
+      }
       case "identity" -> {
         facets = input.texts(name);
         facets = facets == null ? Map.of() : facets;
@@ -91,6 +100,9 @@ final class CheckRequest {
   }
 
   private List<String> names(List<String> errors) {
+    if (nameless) {
+      return List.of();
+    }
     if ((rule == null) == (rules == null)) {
       errors.add(
           rule == null
@@ -108,9 +120,7 @@ final class CheckRequest {
   private Identity identity(RequestFacets known, List<String> errors) {
     Map<String, String> given = facets;
     if (given == null) {
-      if (errors.isEmpty()) {
-        errors.add("identity: missing (expected: an object such as {\"login\": \"ann\"})");
-      }
+      errors.add("identity: missing (expected: an object such as {\"login\": \"ann\"})");
       return SOMEBODY;
     }
     return identity(given, known, errors);

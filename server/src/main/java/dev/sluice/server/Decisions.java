@@ -87,11 +87,10 @@ final class Decisions {
                     cost[0] = given == null ? -1 : given;
                   }
                 }));
-    boolean read = errors.isEmpty();
-    if (read && text[0] == null) {
+    if (text[0] == null && errors.isEmpty()) {
       errors.add("receipt: missing (expected: the receipt of an allowed check)");
     }
-    if (read && cost[0] < 0) {
+    if (cost[0] < 0 && errors.stream().noneMatch(error -> error.startsWith("cost"))) {
       errors.add("cost: missing (expected: what the call really cost; 0 gives all back)");
     }
     Optional<Receipt> receipt = text[0] == null ? Optional.empty() : receipts.open(text[0]);

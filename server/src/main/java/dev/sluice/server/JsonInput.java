@@ -34,15 +34,15 @@ final class JsonInput {
     void read(String name, JsonInput input) throws IOException;
   }
 
-  /** Reads the whole body; the errors found, or none. */
+  /** Reads the whole body; what is wrong with its members. {@link BadInput} if it has none. */
   static List<String> read(byte[] body, List<String> known, Member member) {
     if (body.length == 0) {
-      return List.of("body: empty (expected: a JSON object with " + known + ")");
+      throw new BadInput("body: empty (expected: a JSON object with " + known + ")");
     }
     try (JsonParser parser = Replies.JSON.createParser(body)) {
       JsonInput input = new JsonInput(parser);
       if (parser.nextToken() != JsonToken.START_OBJECT) {
-        return List.of("body: not an object (expected: a JSON object with " + known + ")");
+        throw new BadInput("body: not an object (expected: a JSON object with " + known + ")");
       }
       while (parser.nextToken() == JsonToken.FIELD_NAME) {
         input.member(known, member);
@@ -52,9 +52,9 @@ final class JsonInput {
       }
       return input.errors;
     } catch (JsonProcessingException e) {
-      return List.of(malformed(e));
+      throw new BadInput(malformed(e));
     } catch (IOException e) {
-      return List.of("body: not well-formed UTF-8 (expected: JSON)");
+      throw new BadInput("body: not well-formed UTF-8 (expected: JSON)");
     }
   }
 

@@ -7,7 +7,13 @@ import picocli.CommandLine.Command;
 @Command(
     name = "sluice",
     description = "Decides, for every request to an API, whether it may pass.",
-    subcommands = {ServeCommand.class},
+    subcommands = {
+      ServeCommand.class,
+      CheckCommand.class,
+      LocksCommand.class,
+      AccountsCommand.class,
+      RulesCommand.class
+    },
     mixinStandardHelpOptions = true)
 public final class Main {
   private Main() {}

@@ -5,6 +5,7 @@ import dev.sluice.RuleSource;
 import dev.sluice.Store;
 import dev.sluice.http.ClientAddress;
 import dev.sluice.http.HeaderProfile;
+import dev.sluice.rules.FileRules;
 import dev.sluice.rules.RuleFiles;
 import java.io.IOException;
 import java.io.PrintWriter;
@@ -173,7 +174,7 @@ final class ServeCommand implements Callable<Integer> {
     return rules == null
         ? RuleSource.fixed(
             RuleFiles.parse("sample-rules.yaml", Probes.resource("sample-rules.yaml")))
-        : RuleSource.fixed(RuleFiles.read(rules));
+        : FileRules.watch(rules);
   }
 
   private boolean keep(AdminToken token, Path file) {

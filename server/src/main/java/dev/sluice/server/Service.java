@@ -87,6 +87,7 @@ final class Service implements AutoCloseable {
         .http2MaxStreamsPerConnection(256)
         .http2MaxResetFramesPerWindow(400, 30)
         .gracefulShutdownTimeout(QUIET, settings.drainTimeout())
+        .unloggedExceptionsReportInterval(Duration.ZERO)
         .disableServerHeader()
         .setHeader(HttpHeaderNames.X_CONTENT_TYPE_OPTIONS, "nosniff")
         .errorHandler(new Refusals())
