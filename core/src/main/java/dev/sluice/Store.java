@@ -2,6 +2,7 @@ package dev.sluice;
 
 import java.time.Duration;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.CompletionStage;
 import org.jspecify.annotations.Nullable;
 
@@ -36,6 +37,11 @@ public interface Store extends AutoCloseable {
 
   /** The locks in force, of one rule or, given null, of all. */
   CompletionStage<List<Restriction>> locks(@Nullable String rule);
+
+  /** What is wrong with the store now, so that rules decide without it; empty if nothing is. */
+  default Optional<String> trouble() {
+    return Optional.empty();
+  }
 
   @Override
   void close();

@@ -13,6 +13,7 @@ import dev.sluice.Receipt;
 import dev.sluice.Terms;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.BiPredicate;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -37,23 +38,29 @@ final class Books {
   private final @Nullable Tally[] tallies;
   private final @Nullable Log log;
   private final @Nullable Held lock;
-  private final @Nullable Books aside;
+  private final @Nullable Aside aside;
 
   static final Books EMPTY = new Books(null, new Tally[0], null, null, null);
 
-  /** A lock: when it began, when it ends, and the how many-th in a row it is. */
-  record Held(long from, long until, long nth) {
+  /**
+   * A lock: when it began, when it ends, the how many-th in a row it is, and how long after its end
+   * it is remembered.
+   */
+  record Held(long from, long until, long nth, long memory) {
     long left(long now) {
       return until <= now ? 0 : Math.min(until - now, until - from);
     }
   }
+
+  /** Books of another time, and the earliest moment that could have written them. */
+  private record Aside(Books books, long notBefore) {}
 
   private Books(
       @Nullable Terms terms,
       @Nullable Tally[] tallies,
       @Nullable Log log,
       @Nullable Held lock,
-      @Nullable Books aside) {
+      @Nullable Aside aside) {
     this.terms = terms;
     this.tallies = tallies;
     this.log = log;
@@ -67,12 +74,12 @@ final class Books {
   @SuppressWarnings("ReferenceEquality") // the same terms need no comparing; equal ones are rare
   Books at(Terms wanted, long now) {
     Books books = this;
-    if (aside != null && now >= aside.notBefore() - horizon(wanted, now)) {
-      books = aside.locked(later(lock, aside.lock));
+    if (aside != null && now >= aside.notBefore - horizon(wanted, now)) {
+      books = aside.books.locked(later(lock, aside.books.lock));
     }
-    long notBefore = books.notBefore();
+    long notBefore = books.terms == wanted ? books.notBefore() : books.notBeforeUnder(wanted);
     if (notBefore > now && notBefore - horizon(wanted, now) > now) {
-      books = books.setAside(wanted, now);
+      books = books.setAside(wanted, now, notBefore);
     }
     return books.terms == wanted ? books : books.under(wanted, Math.max(now, notBefore));
   }
@@ -83,11 +90,43 @@ final class Books {
   }
 
   private long notBefore() {
-    long moment = log == null ? 0 : log.notBefore();
+    long moment = log == null || !hasLog(terms) ? 0 : log.notBefore();
     for (Tally tally : tallies) {
       moment = tally == null ? moment : Math.max(moment, tally.notBefore());
     }
     return moment;
+  }
+
+  /**
+   * The earliest moment that could have written what other terms would find here. A bucket of
+   * another rate tells only if it is in debt.
+   */
+  private long notBeforeUnder(Terms wanted) {
+    long moment = log == null || !hasLog(wanted) ? 0 : log.notBefore();
+    @Nullable Tally[] found = match(wanted);
+    for (int i = 0; i < found.length; i++) {
+      Tally tally = found[i];
+      Limit limit = wanted.limits().get(i);
+      if (tally != null && isSame(tally.limit(), limit)) {
+        moment = Math.max(moment, tally.under(limit, 0).notBefore());
+      } else if (tally instanceof Tally.Bucket bucket) {
+        moment = Math.max(moment, bucket.indebtedAt());
+      } else if (tally != null) {
+        moment = Math.max(moment, tally.notBefore());
+      }
+    }
+    return moment;
+  }
+
+  private static boolean hasLog(@Nullable Terms terms) {
+    if (terms != null) {
+      for (Limit limit : terms.limits()) {
+        if (limit instanceof SlidingLog) {
+          return true;
+        }
+      }
+    }
+    return false;
   }
 
   /** How long the books of these terms can matter. */
@@ -106,52 +145,59 @@ final class Books {
     return longest;
   }
 
-  private Books setAside(Terms wanted, long now) {
-    Books farther = aside != null && aside.notBefore() > notBefore() ? aside : this;
+  private Books setAside(Terms wanted, long now, long notBefore) {
     @Nullable Tally[] full = new Tally[wanted.limits().size()];
-    boolean hasLog = false;
     for (int i = 0; i < full.length; i++) {
       Limit limit = wanted.limits().get(i);
       full[i] = limit instanceof SlidingLog ? null : Tally.fresh(limit).full(now);
-      hasLog |= limit instanceof SlidingLog;
     }
     Held held = lock;
     if (held != null && held.from > now) {
-      held = new Held(now, now + (held.until - held.from), held.nth);
+      held = new Held(now, now + (held.until - held.from), held.nth, held.memory);
     }
-    Books alone = new Books(farther.terms, farther.tallies, farther.log, farther.lock, null);
-    return new Books(wanted, full, hasLog ? Log.fullSince(now) : null, held, alone);
+    Aside farther =
+        aside != null && aside.notBefore > notBefore
+            ? aside
+            : new Aside(new Books(terms, tallies, log, lock, null), notBefore);
+    return new Books(wanted, full, hasLog(wanted) ? Log.fullSince(now) : null, held, farther);
   }
 
   /** The same usage under other terms: a limit finds its tally, or one of its kind, or is fresh. */
   private Books under(Terms wanted, long now) {
-    List<Limit> limits = wanted.limits();
-    @Nullable Tally[] found = new Tally[limits.size()];
-    @Nullable Tally[] left = tallies.clone();
-    boolean hasLog = false;
+    @Nullable Tally[] found = match(wanted);
     for (int i = 0; i < found.length; i++) {
-      hasLog |= limits.get(i) instanceof SlidingLog;
-      for (int j = 0; j < left.length && found[i] == null; j++) {
-        if (left[j] != null && terms != null && isSame(terms.limits().get(j), limits.get(i))) {
-          found[i] = left[j].under(limits.get(i), now);
-          left[j] = null;
-        }
+      Limit limit = wanted.limits().get(i);
+      if (!(limit instanceof SlidingLog)) {
+        found[i] = found[i] == null ? Tally.fresh(limit) : found[i].under(limit, now);
       }
     }
-    for (int i = 0; i < found.length; i++) {
-      Limit limit = limits.get(i);
-      for (int j = 0; j < left.length && found[i] == null; j++) {
-        if (left[j] != null && terms != null && isSameKind(terms.limits().get(j), limit)) {
-          found[i] = left[j].under(limit, now);
-          left[j] = null;
-        }
-      }
-      if (found[i] == null && !(limit instanceof SlidingLog)) {
-        found[i] = Tally.fresh(limit);
-      }
-    }
-    Log kept = !hasLog ? null : log != null ? log : new Log();
+    Log kept = log == null && hasLog(wanted) ? new Log() : log;
     return new Books(wanted, found, kept, lock, aside);
+  }
+
+  /** The tally for each limit of other terms: its own, else one of its kind, else none. */
+  private @Nullable Tally[] match(Terms wanted) {
+    @Nullable Tally[] found = new Tally[wanted.limits().size()];
+    @Nullable Tally[] left = tallies.clone();
+    pick(wanted, left, found, Books::isSame);
+    pick(wanted, left, found, Books::isSameKind);
+    return found;
+  }
+
+  private static void pick(
+      Terms wanted,
+      @Nullable Tally[] left,
+      @Nullable Tally[] found,
+      BiPredicate<Limit, Limit> fitting) {
+    for (int i = 0; i < found.length; i++) {
+      for (int j = 0; j < left.length && found[i] == null; j++) {
+        Tally tally = left[j];
+        if (tally != null && fitting.test(tally.limit(), wanted.limits().get(i))) {
+          found[i] = tally;
+          left[j] = null;
+        }
+      }
+    }
   }
 
   /** Whether two limits differ in nothing but how much they allow. */
@@ -172,7 +218,7 @@ final class Books {
   }
 
   boolean hasLog() {
-    return log != null || (aside != null && aside.log != null);
+    return log != null || (aside != null && aside.books.log != null);
   }
 
   /** Whether nothing here could change a decision any more. */
@@ -303,7 +349,7 @@ final class Books {
       }
     }
     Log entries = log;
-    if (entries != null) {
+    if (entries != null && hasLog(terms)) {
       long since = effective - longestLog();
       if (!(isNamed && entries.remembers(id, since))) {
         entries.add(effective, cost, id, isNamed, since, largestLog());
@@ -313,32 +359,25 @@ final class Books {
   }
 
   /** Undoes part of a take, as far as it has not come back by itself. */
-  Books minus(long now, long back, Receipt.Entry taken, String id) {
-    if (terms == null) {
-      return this;
-    }
-    long effective = effective(now);
+  private Books minus(long now, long back, Receipt.Entry taken, String id) {
     @Nullable Tally[] next = tallies.clone();
+    boolean[] done = new boolean[next.length];
     for (int i = 0; i < taken.marks().size(); i++) {
       Limit limit = taken.terms().limits().get(i);
-      int place = placeOf(limit, i);
-      if (place >= 0 && next[place] != null) {
-        next[place] = next[place].minus(effective, back, taken.marks().get(i));
+      for (int j = 0; j < next.length; j++) {
+        Tally tally = next[j];
+        if (tally != null && !done[j] && isSame(tally.limit(), limit)) {
+          long effective = Math.max(now, tally.notBefore());
+          next[j] = tally.minus(effective, back, taken.marks().get(i));
+          done[j] = true;
+          break;
+        }
       }
     }
-    if (log != null) {
+    if (log != null && hasLog(taken.terms())) {
       log.remove(id, back);
     }
     return new Books(terms, next, log, lock, aside);
-  }
-
-  private int placeOf(Limit limit, int i) {
-    int same = require(terms).limits().indexOf(limit);
-    if (same >= 0) {
-      return same;
-    }
-    boolean sameKind = i < tallies.length && isSameKind(limit(i), limit);
-    return sameKind ? i : -1;
   }
 
   /** These books locked for an overdraft, longer if that happened lately. */
@@ -346,12 +385,14 @@ final class Books {
     Held before = lock;
     boolean inARow = before != null && now <= before.until + Durations.micros(rule.memory());
     long nth = inARow && before != null ? before.nth + 1 : 1;
-    return locked(new Held(now, now + rule.micros(nth), nth));
+    return locked(new Held(now, now + rule.micros(nth), nth, Durations.micros(rule.memory())));
   }
 
   /** These books locked by hand: not one more in a row. */
   Books lockedUntil(long now, long until) {
-    return locked(new Held(now, until, lock == null ? 0 : lock.nth));
+    return lock == null || isLockForgotten(now)
+        ? locked(new Held(now, until, 0, 0))
+        : locked(new Held(now, until, lock.nth, lock.memory));
   }
 
   /** These books after a receipt is settled: the rest given back, or more recorded. */
@@ -360,10 +401,9 @@ final class Books {
     if (back == 0) {
       return this;
     }
-    Books books = at(terms == null ? taken.terms() : terms, now);
     return back > 0
-        ? books.minus(now, back, taken, id)
-        : books.plus(now, -back, Manner.RECORDING, id + "+", false);
+        ? minus(now, back, taken, id)
+        : at(taken.terms(), now).plus(now, -back, Manner.RECORDING, id + "+", false);
   }
 
   @Nullable Terms terms() {
@@ -380,9 +420,7 @@ final class Books {
 
   /** Whether neither a lock nor the memory of one is left. */
   boolean isLockForgotten(long now) {
-    Lock growth = terms == null ? null : terms.lock();
-    long remembered = growth == null ? 0 : Durations.micros(growth.memory());
-    return lock == null || (!isLocked(now) && lock.until + remembered < now);
+    return lock == null || (!isLocked(now) && lock.until + lock.memory < now);
   }
 
   private static @Nullable Held later(@Nullable Held a, @Nullable Held b) {

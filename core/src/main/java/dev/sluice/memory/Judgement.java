@@ -57,24 +57,26 @@ record Judgement(Decision decision, Books[] after) {
     List<Balance> balances = new ArrayList<>();
     for (int i = 0; i < books.length; i++) {
       Charge charge = plan.charges().get(i);
-      books[i] = refused(plan, charge, books[i], now, charge.enforced());
+      if (charge.enforced()) {
+        books[i] = refused(plan, charge, books[i], now);
+      }
       books[i].balances(charge, now, asked(charge), plan.id(), balances);
     }
     return new Judgement(new Decision.Denied(balances), books);
   }
 
   /** What a refusal leaves: a lock on who overdrew, and the knock where knocks count. */
-  private static Books refused(Plan plan, Charge charge, Books books, long now, boolean counting) {
+  private static Books refused(Plan plan, Charge charge, Books books, long now) {
     Lock lock = charge.terms().lock();
     boolean overdraws = books.overdraws(now, asked(charge), plan.id());
     Books left = books;
     if (lock != null && overdraws && !books.isLocked(now)) {
       left = left.locking(lock, now);
     }
-    boolean counts = counting && charge.terms().countDenied() && charge.cost() > 0;
+    boolean counts = charge.terms().countDenied() && charge.cost() > 0 && !books.isLocked(now);
     boolean possible = overdraws || books.fits(now, asked(charge), plan.id());
     return counts && possible
-        ? left.plus(now, charge.cost(), Books.Manner.KNOCKING, idOf(plan), plan.id() != null)
+        ? left.plus(now, charge.cost(), Books.Manner.KNOCKING, newId(), false)
         : left;
   }
 
@@ -89,7 +91,7 @@ record Judgement(Decision decision, Books[] after) {
       Charge charge = charges.get(i);
       effective[i] = books[i].effective(now);
       if (refused[i]) {
-        books[i] = refused(plan, charge, books[i], now, true);
+        books[i] = refused(plan, charge, books[i], now);
         books[i].balances(charge, now, asked(charge), plan.id(), balances);
         continue;
       }
@@ -130,11 +132,14 @@ record Judgement(Decision decision, Books[] after) {
 
   private static String idOf(Plan plan) {
     String id = plan.id();
-    return id != null
-        ? id
-        : Long.toUnsignedString(ThreadLocalRandom.current().nextLong(), Character.MAX_RADIX);
+    return id != null ? id : newId();
   }
 
+  private static String newId() {
+    return Long.toUnsignedString(ThreadLocalRandom.current().nextLong(), Character.MAX_RADIX);
+  }
+
+  /** What can be given back; nothing of a record, which may have pushed out what was taken. */
   private static Receipt taken(
       Plan plan,
       Books[] books,
@@ -143,7 +148,8 @@ record Judgement(Decision decision, Books[] after) {
       long[] effective,
       @Nullable String id) {
     List<Receipt.Entry> entries = new ArrayList<>(books.length);
-    for (int i = 0; i < books.length; i++) {
+    boolean took = plan.intent() == Intent.TAKE;
+    for (int i = 0; took && i < books.length; i++) {
       if (!refused[i]) {
         entries.add(books[i].receipt(plan.charges().get(i), effective[i]));
       }

@@ -43,14 +43,17 @@ public final class MemoryStore implements Store {
    * Accounts live in a Caffeine cache, whose admission by frequency keeps a flood of identities
    * that are seen once from pushing out those that come back. An account whose books are spent
    * (everything has come back, no lock) can be dropped without anybody noticing: whenever an
-   * account is new, a hand moves on over a few others and drops the spent ones, so there is no
-   * thread and no timer.
+   * account is new, a hand moves on over a few others and drops those that were spent a minute ago,
+   * so there is no thread and no timer. The minute is for clocks that step back: what an account
+   * held before the step still counts.
    *
    * A locked account must not be pushed out. It is listed in `locks` with its cell, and an account
    * that the cache does not know is looked for there before it starts afresh.
    */
   private static final long DEFAULT_MOST_ACCOUNTS = 1_000_000;
   private static final long MOST_ANSWERS = 100_000;
+  private static final long FEW_ACCOUNTS = 1_000; // up to here nothing is gained by dropping any
+  private static final long SLACK_MICROS = 60_000_000; // a clock may step back by that much
   private static final Cell UNCLAIMED = new Cell();
 
   private final InstantSource clock;
@@ -61,7 +64,8 @@ public final class MemoryStore implements Store {
   private final Hand<Map.Entry<Account, Cell>> hand = new Hand<>();
   private final Hand<Map.Entry<Account, Held>> lockHand = new Hand<>();
 
-  private record Held(Cell cell, String reason) {}
+  /** A lock as it was when it was noted: an account that is locked after its end has a new one. */
+  private record Held(Cell cell, String reason, long until) {}
 
   /** A call that was seen: its id and the accounts it asked for. */
   private record Seen(String id, List<Account> accounts) {}
@@ -168,7 +172,11 @@ public final class MemoryStore implements Store {
     for (Receipt.Entry entry : receipt.entries()) {
       remembered = Math.max(remembered, 2 * Books.horizon(entry.terms(), now));
     }
-    if (settled.asMap().putIfAbsent(new Seen(receipt.id(), accounts), remembered) != null) {
+    if (settled
+            .asMap()
+            .putIfAbsent(
+                new Seen(receipt.id() + "@" + receipt.takenAtMicros(), accounts), remembered)
+        != null) {
       return CompletableFuture.completedFuture(false);
     }
     Claims claims = new Claims(accounts, now, false);
@@ -201,7 +209,7 @@ public final class MemoryStore implements Store {
     long until = now + Durations.micros(length);
     Claims claims = new Claims(List.of(account), now, false);
     claims.books[0] = claims.books[0].lockedUntil(now, until);
-    locks.put(account, new Held(claims.cells.get(0), reason));
+    locks.put(account, new Held(claims.cells.get(0), reason, until));
     claims.release();
     return CompletableFuture.completedFuture(new Restriction(account, instant(until), reason));
   }
@@ -239,8 +247,13 @@ public final class MemoryStore implements Store {
 
   /** Lists an account that is locked, so that it is not pushed out. */
   private void note(Account account, Cell cell, Books books, long now) {
-    if (books.isLocked(now) && !locks.containsKey(account)) {
-      locks.put(account, new Held(cell, String.valueOf(books.terms())));
+    if (!books.isLocked(now)) {
+      return;
+    }
+    Held known = locks.get(account);
+    if (known == null || known.until <= now) {
+      long until = now + books.lockLeft(now);
+      locks.put(account, new Held(cell, String.valueOf(books.terms()), until));
       lockHand.step(locks.entrySet(), entry -> forgetLock(entry, now));
     }
   }
@@ -261,7 +274,9 @@ public final class MemoryStore implements Store {
     Held held = locks.get(account);
     Cell fresh = held == null ? new Cell() : held.cell;
     Cell raced = cells.asMap().putIfAbsent(account, fresh);
-    hand.step(cells.asMap().entrySet(), entry -> dropIfSpent(entry, now));
+    if (cells.estimatedSize() > FEW_ACCOUNTS) {
+      hand.step(cells.asMap().entrySet(), entry -> dropIfSpent(entry, now - SLACK_MICROS));
+    }
     return raced == null ? fresh : raced;
   }
 

@@ -16,6 +16,9 @@ import java.util.Arrays;
  * sees to it, so no kind has to think about a clock that runs backwards.
  */
 sealed interface Tally {
+  /** The limit it counts for. */
+  Limit limit();
+
   /** The earliest moment that could have produced this tally. */
   long notBefore();
 

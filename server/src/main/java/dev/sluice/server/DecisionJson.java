@@ -4,15 +4,35 @@ import com.fasterxml.jackson.core.JsonGenerator;
 import dev.sluice.Balance;
 import dev.sluice.Decision;
 import dev.sluice.Identity;
+import dev.sluice.Limit;
 import java.io.IOException;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
+import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 
 /** Decisions and balances as JSON. */
 final class DecisionJson {
+  /** The texts of limits that were shown; putting one together costs as much as the decision. */
+  private static final Map<Limit, String> TEXTS = new ConcurrentHashMap<>();
+
+  private static final int MOST_TEXTS = 10_000;
+
   private DecisionJson() {}
+
+  private static String text(Limit limit) {
+    String known = TEXTS.get(limit);
+    if (known != null) {
+      return known;
+    }
+    if (TEXTS.size() >= MOST_TEXTS) {
+      TEXTS.clear();
+    }
+    String text = limit.toString();
+    TEXTS.put(limit, text);
+    return text;
+  }
 
   static void write(JsonGenerator json, Decision decision, @Nullable String receipt)
       throws IOException {
@@ -22,7 +42,7 @@ final class DecisionJson {
     if (deciding.isPresent()) {
       Balance balance = deciding.get();
       json.writeStringField("rule", balance.account().rule());
-      json.writeStringField("limit", balance.limit().toString());
+      json.writeStringField("limit", text(balance.limit()));
       writeNumbers(json, balance);
     } else {
       json.writeNullField("rule");
@@ -58,7 +78,7 @@ final class DecisionJson {
       json.writeStartObject();
       json.writeStringField("rule", balance.account().rule());
       writeIdentity(json, balance.account().identity());
-      json.writeStringField("limit", balance.limit().toString());
+      json.writeStringField("limit", text(balance.limit()));
       json.writeNumberField("quota", balance.limit().quota());
       writeNumbers(json, balance);
       json.writeBooleanField("locked", balance.locked());

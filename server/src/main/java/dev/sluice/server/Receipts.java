@@ -24,7 +24,9 @@ import java.util.Arrays;
 import java.util.Base64;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.ConcurrentHashMap;
 import javax.crypto.Mac;
 import javax.crypto.spec.SecretKeySpec;
 import org.jspecify.annotations.Nullable;
@@ -43,7 +45,10 @@ final class Receipts {
   private static final int SEAL_BYTES = 16;
   private static final int LONGEST_TEXT = 64 * 1024;
 
+  private static final int MOST_TERMS = 10_000;
+
   private final SecretKeySpec key;
+  private final Map<Terms, byte[]> known = new ConcurrentHashMap<>();
   private final ThreadLocal<Mac> mac = ThreadLocal.withInitial(this::newMac);
 
   Receipts(byte[] key) {
@@ -108,7 +113,7 @@ final class Receipts {
     return mac.get().doFinal(content);
   }
 
-  private static void write(Receipt receipt, DataOutputStream out) throws IOException {
+  private void write(Receipt receipt, DataOutputStream out) throws IOException {
     out.writeUTF(receipt.id());
     out.writeLong(receipt.takenAtMicros());
     out.writeShort(receipt.entries().size());
@@ -116,7 +121,7 @@ final class Receipts {
       out.writeUTF(entry.account().rule());
       out.writeUTF(entry.account().identity().toString());
       out.writeBoolean(entry.account().colocated());
-      write(entry.terms(), out);
+      out.write(bytes(entry.terms()));
       out.writeLong(entry.cost());
       out.writeByte(entry.marks().size());
       for (Receipt.Mark mark : entry.marks()) {
@@ -142,6 +147,21 @@ final class Receipts {
       entries.add(new Receipt.Entry(account, terms, cost, marks));
     }
     return new Receipt(id, takenAtMicros, entries);
+  }
+
+  /** The bytes of terms: the same for every receipt of a rule, so they are made once. */
+  private byte[] bytes(Terms terms) throws IOException {
+    byte[] found = known.get(terms);
+    if (found == null) {
+      if (known.size() >= MOST_TERMS) {
+        known.clear();
+      }
+      ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+      write(terms, new DataOutputStream(bytes));
+      found = bytes.toByteArray();
+      known.put(terms, found);
+    }
+    return found;
   }
 
   private static void write(Terms terms, DataOutputStream out) throws IOException {

@@ -73,6 +73,14 @@ final class ServeCommand implements Callable<Integer> {
   private String log = "plain";
 
   @Option(
+      names = "--store-deadline",
+      defaultValue = "50ms",
+      paramLabel = "DURATION",
+      converter = DurationOption.class,
+      description = "how long a decision may wait for Redis; then onStoreFailure speaks")
+  private Duration storeDeadline = Duration.ofMillis(50);
+
+  @Option(
       names = "--forwarded-header",
       defaultValue = "x-forwarded-for",
       paramLabel = "HEADER",
@@ -99,7 +107,11 @@ final class ServeCommand implements Callable<Integer> {
   @Option(names = "--max-request-bytes", defaultValue = "262144", paramLabel = "N")
   private int maxRequestBytes;
 
-  @Option(names = "--request-timeout", defaultValue = "10s", converter = DurationOption.class)
+  @Option(
+      names = "--request-timeout",
+      defaultValue = "10s",
+      paramLabel = "DURATION",
+      converter = DurationOption.class)
   private Duration requestTimeout = Duration.ofSeconds(10);
 
   @Option(
@@ -130,7 +142,7 @@ final class ServeCommand implements Callable<Integer> {
     Settings settings = settings();
     AdminToken token = adminToken == null ? AdminToken.random() : AdminToken.of(adminToken);
     RuleSource source = source();
-    Store opened = Stores.open(store);
+    Store opened = Stores.open(store, storeDeadline);
     Service service = Service.start(settings, token, opened, source, store.replaceFirst(":.*", ""));
     boolean made = adminToken == null;
     Path tokenFile = AdminToken.file(service.port());

@@ -67,7 +67,7 @@ final class Service implements AutoCloseable {
 
     CannotListen(String host, int port, Throwable cause) {
       super(
-          "cannot listen on %s:%d: %s"
+          "cannot listen on %s:%d: %s (another address: --host, another port: --port)"
               .formatted(host, port, Objects.requireNonNullElse(cause.getMessage(), cause)),
           cause);
     }

@@ -3,22 +3,27 @@ package dev.sluice.server;
 import dev.sluice.Store;
 import dev.sluice.Text;
 import dev.sluice.memory.MemoryStore;
+import dev.sluice.redis.RedisStore;
+import java.time.Duration;
 
 /** The one place where the name of a store becomes a store. */
 final class Stores {
   private Stores() {}
 
-  /** Opens {@code memory} or {@code redis://…}. */
-  static Store open(String name) {
+  /**
+   * Opens {@code memory} or {@code redis://…}.
+   *
+   * @param deadline how long a decision may wait for Redis
+   */
+  static Store open(String name, Duration deadline) {
     if (name.equals("memory")) {
       return MemoryStore.create();
     }
     if (isRedis(name)) {
-      throw new IllegalArgumentException(
-          "store: %s is not available in this build (expected: memory)".formatted(shown(name)));
+      return RedisStore.at(name).deadline(deadline).open();
     }
     throw new IllegalArgumentException(
-        "store: %s (expected: memory or redis://host:port)".formatted(Text.quoted(name)));
+        "store: %s (expected: memory or redis://host:port)".formatted(Text.quoted(shown(name))));
   }
 
   /** The name without what is secret in it. */
@@ -27,6 +32,6 @@ final class Stores {
   }
 
   private static boolean isRedis(String name) {
-    return name.matches("redis(s|-sentinel|-cluster)?:.*");
+    return name.matches("redis[a-z-]*:.*");
   }
 }

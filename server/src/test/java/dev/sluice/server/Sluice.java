@@ -3,6 +3,7 @@ package dev.sluice.server;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import dev.sluice.RuleSource;
+import dev.sluice.Store;
 import dev.sluice.memory.MemoryStore;
 import dev.sluice.rules.RuleFiles;
 import java.io.IOException;
@@ -33,16 +34,27 @@ final class Sluice implements AutoCloseable {
   }
 
   static Sluice start(Settings settings) {
-    return start(
-        settings, new String(Probes.resource("sample-rules.yaml"), StandardCharsets.UTF_8));
+    return start(settings, sample());
+  }
+
+  private static String sample() {
+    return new String(Probes.resource("sample-rules.yaml"), StandardCharsets.UTF_8);
+  }
+
+  static Sluice start(Store store) {
+    return start(Settings.defaults(), sample(), store);
   }
 
   static Sluice start(Settings settings, String rules) {
+    return start(settings, rules, MemoryStore.create());
+  }
+
+  private static Sluice start(Settings settings, String rules, Store store) {
     return new Sluice(
         Service.start(
             settings,
             AdminToken.of(TOKEN),
-            MemoryStore.create(),
+            store,
             RuleSource.fixed(RuleFiles.parse("rules.yaml", rules)),
             "memory"));
   }

@@ -1,0 +1,207 @@
+package dev.sluice.contract;
+
+import static dev.sluice.contract.Scene.rule;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.sluice.Limit;
+import dev.sluice.Lock;
+import dev.sluice.Rule;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+/** A changed rule applies to the next call, with what was already used still counted. */
+public interface ChangeContract {
+  Duration WINDOW = Duration.ofSeconds(10);
+
+  Scene scene();
+
+  @Test
+  default void raisedLimitGivesOnlyTheDifference() {
+    Scene scene = scene();
+    List<Limit> low = Scene.everyKind(5, WINDOW);
+    List<Limit> high = Scene.everyKind(10, WINDOW);
+    for (int i = 0; i < low.size(); i++) {
+      scene.reset(rule(low.get(i)));
+      scene.take(rule(low.get(i)), 5);
+
+      assertThat(scene.left(rule(high.get(i)))).as("%s", high.get(i)).isEqualTo(5);
+      assertThat(scene.passing(rule(high.get(i)), 20)).as("%s", high.get(i)).isEqualTo(5);
+    }
+  }
+
+  @Test
+  default void loweredLimitCountsWhatWasUsed() {
+    Scene scene = scene();
+    List<Limit> high = Scene.everyKind(10, WINDOW);
+    List<Limit> low = Scene.everyKind(5, WINDOW);
+    for (int i = 0; i < low.size(); i++) {
+      scene.reset(rule(high.get(i)));
+      scene.take(rule(high.get(i)), 3);
+
+      assertThat(scene.left(rule(low.get(i)))).as("%s", low.get(i)).isEqualTo(2);
+      scene.take(rule(high.get(i)), 6);
+      assertThat(scene.left(rule(low.get(i)))).as("%s", low.get(i)).isZero();
+      assertThat(scene.take(rule(low.get(i)), 1).allowed()).as("%s", low.get(i)).isFalse();
+    }
+  }
+
+  @Test
+  default void loweredAndRaisedAgainForgetsNothing() {
+    Scene scene = scene();
+    List<Limit> high = new ArrayList<>(Scene.everyKind(10, WINDOW));
+    List<Limit> low = new ArrayList<>(Scene.everyKind(5, WINDOW));
+    high.set(3, Limit.bucket(10, 1, WINDOW));
+    low.set(3, Limit.bucket(5, 1, WINDOW));
+    for (int i = 0; i < high.size(); i++) {
+      scene.reset(rule(high.get(i)));
+      scene.take(rule(high.get(i)), 8);
+
+      assertThat(scene.take(rule(low.get(i)), 1).allowed()).isFalse();
+
+      assertThat(scene.left(rule(high.get(i)))).as("%s", high.get(i)).isEqualTo(2);
+    }
+  }
+
+  @Test
+  default void bucketKeepsItsTokensThatAreOutWhenItsRateChanges() {
+    Scene scene = scene();
+    Rule fast = rule(Limit.bucket(10, 10, Duration.ofSeconds(1)));
+    Rule slow = rule(Limit.bucket(10, 1, Duration.ofSeconds(1)));
+    scene.take(fast, 6);
+    scene.clock.advance(Duration.ofMillis(150));
+
+    assertThat(scene.told(scene.peek(slow, 1))).isEqualTo("allowed [5 of 10, reset 5s]");
+    assertThat(scene.told(scene.take(slow, 1))).isEqualTo("allowed [4 of 10, reset 6s]");
+    assertThat(scene.told(scene.peek(fast, 1))).isEqualTo("allowed [4 of 10, reset 600ms]");
+  }
+
+  @Test
+  default void bucketThatShrinksOwesWhatIsOutUnlessItsRateChangesToo() {
+    Scene scene = scene();
+    scene.take(rule(Limit.bucket(10, 1, Duration.ofSeconds(1))), 8);
+
+    assertThat(scene.told(scene.peek(rule(Limit.bucket(5, 1, Duration.ofSeconds(1))), 1)))
+        .isEqualTo("denied [0 of 5, retry 4s, reset 8s]");
+    assertThat(scene.told(scene.peek(rule(Limit.bucket(5, 2, Duration.ofSeconds(1))), 1)))
+        .isEqualTo("denied [0 of 5, retry 500ms, reset 2s500ms]");
+  }
+
+  @Test
+  default void logOfALongerWindowStillKnowsItsCalls() {
+    Scene scene = scene();
+    scene.take(rule(Limit.log(3, WINDOW)), 2);
+    scene.clock.advance(Duration.ofSeconds(6));
+
+    assertThat(scene.told(scene.peek(rule(Limit.log(3, Duration.ofMinutes(1))), 1)))
+        .isEqualTo("allowed [1 of 3, reset 54s]");
+    assertThat(scene.told(scene.peek(rule(Limit.log(3, Duration.ofSeconds(5))), 1)))
+        .isEqualTo("allowed [3 of 3, reset 0s]");
+  }
+
+  @Test
+  default void fixedWindowKeepsItsCountIfItsOldRoundReachesIntoTheNew() {
+    Scene scene = scene();
+    Rule small = rule(Limit.fixed(5, WINDOW));
+    Rule large = rule(Limit.fixed(5, Duration.ofMinutes(1)));
+    scene.clock.advance(Duration.ofSeconds(21));
+    scene.take(small, 4);
+
+    assertThat(scene.told(scene.peek(large, 1))).isEqualTo("allowed [1 of 5, reset 39s]");
+    scene.clock.advance(Duration.ofSeconds(39));
+    assertThat(scene.told(scene.peek(large, 1))).isEqualTo("allowed [5 of 5, reset 0s]");
+  }
+
+  @Test
+  default void slidingWindowKeepsItsCountsWhenItsPrecisionChanges() {
+    Scene scene = scene();
+    Rule fine = rule(Limit.sliding(4, WINDOW, Duration.ofSeconds(1)));
+    Rule coarse = rule(Limit.sliding(4, WINDOW, Duration.ofSeconds(5)));
+    scene.take(fine, 2);
+    scene.clock.advance(Duration.ofSeconds(7));
+    scene.take(fine, 1);
+
+    assertThat(scene.told(scene.take(coarse, 1)))
+        .isEqualTo("allowed [0 of 4, reset 12s999ms999us]");
+    scene.clock.advance(Duration.ofSeconds(8).minusNanos(2_000));
+    assertThat(scene.told(scene.peek(coarse, 1)))
+        .isEqualTo("denied [0 of 4, retry 1us, reset 5s1us]");
+    scene.clock.advanceMicros(1);
+    assertThat(scene.told(scene.peek(coarse, 1))).isEqualTo("allowed [2 of 4, reset 5s]");
+  }
+
+  @Test
+  default void addedLimitStartsFreshAndTheOthersGoOn() {
+    Scene scene = scene();
+    for (Limit limit : Scene.everyKind(5, WINDOW)) {
+      Rule one = rule(limit);
+      Rule two =
+          Rule.named("test")
+              .by("member")
+              .limit(Limit.fixed(50, Duration.ofDays(7)))
+              .limit(limit)
+              .build();
+      scene.reset(one);
+      if (limit instanceof Limit.FixedWindow) {
+        continue;
+      }
+      scene.take(one, 3);
+
+      assertThat(remaining(scene, two)).as("%s", limit).containsExactly(50L, 2L);
+      scene.take(two, 1);
+      assertThat(remaining(scene, two)).as("%s", limit).containsExactly(49L, 1L);
+      assertThat(remaining(scene, one)).as("%s", limit).containsExactly(1L);
+    }
+  }
+
+  @Test
+  default void limitsThatChangePlacesKeepTheirOwnCounts() {
+    Scene scene = scene();
+    Limit second = Limit.bucket(3, 3, Duration.ofSeconds(1));
+    Limit minute = Limit.bucket(9, 9, Duration.ofMinutes(1));
+    Rule before = Rule.named("test").by("member").limit(second).limit(minute).build();
+    Rule after = Rule.named("test").by("member").limit(minute).limit(second).build();
+    scene.take(before, 3);
+    scene.clock.advance(Duration.ofSeconds(1));
+    scene.take(before, 1);
+
+    assertThat(remaining(scene, before)).containsExactly(2L, 5L);
+    assertThat(remaining(scene, after)).containsExactly(5L, 2L);
+  }
+
+  @Test
+  default void limitOfAnotherKindStartsFresh() {
+    Scene scene = scene();
+    scene.take(rule(Limit.bucket(5, 5, WINDOW)), 5);
+
+    assertThat(scene.told(scene.peek(rule(Limit.log(5, WINDOW)), 1)))
+        .isEqualTo("allowed [5 of 5, reset 0s]");
+  }
+
+  @Test
+  default void changedRuleKeepsTheLock() {
+    Scene scene = scene();
+    Rule before =
+        Rule.named("test")
+            .by("member")
+            .limit(Limit.log(1, WINDOW))
+            .lock(Duration.ofMinutes(5))
+            .build();
+    Rule after =
+        Rule.named("test")
+            .by("member")
+            .limit(Limit.log(9, WINDOW))
+            .lock(Lock.of(Duration.ofMinutes(1)))
+            .build();
+    scene.take(before, 1);
+    scene.take(before, 1);
+
+    assertThat(scene.told(scene.take(after, 1)))
+        .isEqualTo("denied [8 of 9, retry 5m, reset 10s, locked 5m]");
+  }
+
+  private static List<Long> remaining(Scene scene, Rule rule) {
+    return scene.peek(rule, 1).balances().stream().map(balance -> balance.remaining()).toList();
+  }
+}

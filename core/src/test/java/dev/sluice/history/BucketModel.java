@@ -1,0 +1,77 @@
+package dev.sluice.history;
+
+import dev.sluice.Balance;
+import dev.sluice.Durations;
+import dev.sluice.Limit;
+import java.math.BigInteger;
+import java.util.HashMap;
+import java.util.Map;
+
+/** A bucket, in parts of a token so small that a microsecond refills a whole number of them. */
+final class BucketModel implements LimitModel {
+  private final long capacity;
+  private final BigInteger token;
+  private final BigInteger perMicro;
+  private BigInteger fullAt = BigInteger.ZERO;
+  private final Map<Object, BigInteger> fullAfter = new HashMap<>();
+
+  BucketModel(Limit.TokenBucket limit) {
+    this.capacity = limit.capacity();
+    this.token = BigInteger.valueOf(Durations.micros(limit.period()));
+    this.perMicro = BigInteger.valueOf(limit.refill());
+  }
+
+  private BigInteger at(long now) {
+    return BigInteger.valueOf(now).multiply(perMicro);
+  }
+
+  private BigInteger tokens(long count) {
+    return token.multiply(BigInteger.valueOf(count));
+  }
+
+  private BigInteger lacking(long now) {
+    return fullAt.subtract(at(now)).max(BigInteger.ZERO);
+  }
+
+  private long microsFor(BigInteger parts) {
+    return parts.add(perMicro).subtract(BigInteger.ONE).divide(perMicro).longValueExact();
+  }
+
+  @Override
+  public long remaining(long now) {
+    BigInteger there = tokens(capacity).subtract(lacking(now)).max(BigInteger.ZERO);
+    return there.divide(token).longValueExact();
+  }
+
+  @Override
+  public long waitFor(long now, long cost) {
+    if (cost > capacity) {
+      return Balance.NEVER;
+    }
+    BigInteger tooMuch = lacking(now).add(tokens(cost)).subtract(tokens(capacity));
+    return tooMuch.signum() <= 0 ? 0 : microsFor(tooMuch);
+  }
+
+  @Override
+  public long resetAfter(long now) {
+    return microsFor(lacking(now));
+  }
+
+  @Override
+  public void add(long now, Object owner, long cost, Manner manner) {
+    BigInteger before = lacking(now);
+    BigInteger after = before.add(tokens(cost));
+    if (manner == Manner.KNOCKED) {
+      after = after.min(before.max(tokens(capacity)));
+    }
+    fullAt = at(now).add(after);
+    fullAfter.put(owner, fullAt);
+  }
+
+  @Override
+  public void giveBack(long now, Object owner, long amount) {
+    BigInteger full = fullAfter.getOrDefault(owner, BigInteger.ZERO);
+    BigInteger stillOut = full.subtract(at(now)).max(BigInteger.ZERO);
+    fullAt = fullAt.subtract(tokens(amount).min(stillOut));
+  }
+}

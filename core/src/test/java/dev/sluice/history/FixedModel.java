@@ -1,0 +1,24 @@
+package dev.sluice.history;
+
+import dev.sluice.Durations;
+import dev.sluice.Limit;
+
+/** An event of a fixed window leaves at the window's end. */
+final class FixedModel extends CountedModel {
+  private final long window;
+
+  FixedModel(Limit.FixedWindow limit) {
+    super(limit.limit());
+    this.window = Durations.micros(limit.window());
+  }
+
+  @Override
+  long leavesAt(long at) {
+    return at - at % window + window;
+  }
+
+  @Override
+  boolean keepsNewest() {
+    return false;
+  }
+}

@@ -1,0 +1,49 @@
+package dev.sluice.redis;
+
+import io.lettuce.core.RedisCommandExecutionException;
+import io.lettuce.core.ScriptOutputType;
+import io.lettuce.core.cluster.api.async.RedisClusterAsyncCommands;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.CompletionStage;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+
+/** Runs scripts: by their digest, and by their text where Redis does not know them. */
+final class Link {
+  private final Supplier<RedisClusterAsyncCommands<String, String>> connection;
+
+  Link(Supplier<RedisClusterAsyncCommands<String, String>> connection) {
+    this.connection = connection;
+  }
+
+  CompletionStage<List<Object>> run(Batch.ScriptCall call) {
+    RedisClusterAsyncCommands<String, String> commands = connection.get();
+    CompletionStage<List<Object>> first =
+        commands.evalsha(
+            call.script().digest(), ScriptOutputType.MULTI, call.keys(), call.arguments());
+    return first.exceptionallyCompose(
+        error ->
+            isFault(error, "NOSCRIPT")
+                ? commands.eval(
+                    call.script().text(), ScriptOutputType.MULTI, call.keys(), call.arguments())
+                : failed(error));
+  }
+
+  private static CompletionStage<List<Object>> failed(Throwable error) {
+    return CompletableFuture.failedFuture(cause(error));
+  }
+
+  static Throwable cause(Throwable error) {
+    Throwable cause = error.getCause();
+    return error instanceof CompletionException && cause != null ? cause : error;
+  }
+
+  /** Whether Redis answered with an error of that name. */
+  static boolean isFault(@Nullable Throwable error, String name) {
+    return error != null
+        && cause(error) instanceof RedisCommandExecutionException fault
+        && String.valueOf(fault.getMessage()).startsWith(name);
+  }
+}

@@ -1,0 +1,266 @@
+package dev.sluice.redis;
+
+import dev.sluice.Account;
+import dev.sluice.Balance;
+import dev.sluice.Charge;
+import dev.sluice.Decision;
+import dev.sluice.Durations;
+import dev.sluice.Intent;
+import dev.sluice.Limit;
+import dev.sluice.Plan;
+import dev.sluice.Receipt;
+import dev.sluice.Terms;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ThreadLocalRandom;
+import org.jspecify.annotations.Nullable;
+
+/** One thing that a script is asked to do, and the place where its answer goes. */
+abstract class Operation<R> {
+  final CompletableFuture<R> answer = new CompletableFuture<>();
+
+  /** The accounts it touches, in the order of the script's arguments. */
+  abstract List<Account> accounts();
+
+  /** Writes its arguments; terms are named by the number that the batch gives them. */
+  abstract void write(Arguments to);
+
+  /** Reads the script's reply. */
+  abstract R read(Object reply);
+
+  /** Whether it can be sent again without being counted twice. */
+  boolean isSafeToResend() {
+    return false;
+  }
+
+  /** The arguments of one script call. */
+  interface Arguments {
+    void add(String argument);
+
+    int number(Terms terms);
+
+    default void add(long number) {
+      add(Long.toString(number));
+    }
+  }
+
+  private static long number(Object reply) {
+    return (Long) reply;
+  }
+
+  /** Take, peek or record. */
+  static final class Judge extends Operation<Decision> {
+    final Plan plan;
+    private final String madeId =
+        Long.toUnsignedString(ThreadLocalRandom.current().nextLong(), Character.MAX_RADIX);
+
+    Judge(Plan plan) {
+      this.plan = plan;
+    }
+
+    @Override
+    List<Account> accounts() {
+      return plan.charges().stream().map(Charge::account).toList();
+    }
+
+    @Override
+    boolean isSafeToResend() {
+      return plan.id() != null || plan.intent() == Intent.PEEK;
+    }
+
+    @Override
+    void write(Arguments to) {
+      List<Charge> charges = plan.charges();
+      to.add(plan.intent().name().substring(0, 1));
+      to.add(plan.id() == null ? "" : plan.id());
+      to.add(madeId);
+      to.add(charges.size());
+      for (int i = 0; i < charges.size(); i++) {
+        Charge charge = charges.get(i);
+        to.add(to.number(charge.terms()));
+        to.add(charge.cost());
+        to.add(charge.enforced() ? 1 : 0);
+        to.add(firstOfRule(charges, i));
+      }
+    }
+
+    private static int firstOfRule(List<Charge> charges, int i) {
+      int first = 0;
+      while (!charges.get(first).account().rule().equals(charges.get(i).account().rule())) {
+        first++;
+      }
+      return first;
+    }
+
+    @Override
+    Decision read(Object reply) {
+      List<?> numbers = (List<?>) reply;
+      long now = number(numbers.get(1));
+      List<Balance> balances = new ArrayList<>();
+      List<Receipt.Entry> entries = new ArrayList<>();
+      int at = 2;
+      for (Charge charge : plan.charges()) {
+        long costTaken = number(numbers.get(at++)) - 1;
+        long lockedUntil = number(numbers.get(at++));
+        List<Receipt.Mark> marks = new ArrayList<>();
+        for (Limit limit : charge.terms().limits()) {
+          long wait = number(numbers.get(at + 1));
+          balances.add(
+              new Balance(
+                  charge.account(),
+                  limit,
+                  charge.enforced(),
+                  number(numbers.get(at)),
+                  wait < 0 ? Balance.NEVER : wait,
+                  number(numbers.get(at + 2)),
+                  lockedUntil));
+          marks.add(new Receipt.Mark(number(numbers.get(at + 3)), number(numbers.get(at + 4))));
+          at += 5;
+        }
+        if (costTaken >= 0) {
+          entries.add(new Receipt.Entry(charge.account(), charge.terms(), costTaken, marks));
+        }
+      }
+      String id = plan.id() == null ? madeId : plan.id();
+      return number(numbers.get(0)) == 1
+          ? new Decision.Allowed(balances, () -> new Receipt(id, now, entries))
+          : new Decision.Denied(balances);
+    }
+
+    /** The moment whose calendar rounds the script lacks, or null. */
+    static @Nullable Long lacksRounds(Object reply) {
+      return reply instanceof List<?> list && list.size() == 2 && number(list.get(0)) == -2
+          ? (Long) list.get(1)
+          : null;
+    }
+
+    /** Reads the reply of the quick script: what the bucket lacks. */
+    Decision readQuick(EncodedTerms.Quick quick, long now, long reply) {
+      Charge charge = plan.charges().get(0);
+      long lacks = reply >= 0 ? reply : -1 - reply;
+      long over = lacks + charge.cost() * quick.tokenMicros() - quick.fullMicros();
+      Balance balance =
+          new Balance(
+              charge.account(),
+              quick.bucket(),
+              true,
+              (quick.fullMicros() - lacks) / quick.tokenMicros(),
+              reply >= 0 ? 0 : over,
+              lacks,
+              0);
+      List<Balance> balances = List.of(balance);
+      if (reply < 0) {
+        return new Decision.Denied(balances);
+      }
+      return new Decision.Allowed(
+          balances,
+          () -> {
+            List<Receipt.Mark> marks = List.of(new Receipt.Mark(now + lacks, 0));
+            return new Receipt(
+                madeId,
+                now,
+                List.of(new Receipt.Entry(charge.account(), charge.terms(), charge.cost(), marks)));
+          });
+    }
+  }
+
+  /** Settles a receipt, or the entries of it that lie in one slot. */
+  static final class Settle extends Operation<Boolean> {
+    private final String id;
+    private final long takenAtMicros;
+    private final List<Receipt.Entry> entries;
+    private final long actualCost;
+
+    Settle(String id, long takenAtMicros, List<Receipt.Entry> entries, long actualCost) {
+      this.id = id;
+      this.takenAtMicros = takenAtMicros;
+      this.entries = entries;
+      this.actualCost = actualCost;
+    }
+
+    @Override
+    List<Account> accounts() {
+      return entries.stream().map(Receipt.Entry::account).toList();
+    }
+
+    @Override
+    boolean isSafeToResend() {
+      return true;
+    }
+
+    @Override
+    void write(Arguments to) {
+      long memory = Duration.ofMinutes(1).toMillis() * 1_000;
+      for (Receipt.Entry entry : entries) {
+        for (Limit limit : entry.terms().limits()) {
+          memory = Math.max(memory, 2 * Durations.micros(limit.window()));
+        }
+      }
+      to.add("S");
+      to.add(id);
+      to.add(takenAtMicros);
+      to.add(actualCost);
+      to.add(memory);
+      to.add(entries.size());
+      for (Receipt.Entry entry : entries) {
+        to.add(to.number(entry.terms()));
+        to.add(entry.cost());
+        for (Receipt.Mark mark : entry.marks()) {
+          to.add(mark.micros());
+          to.add(mark.units());
+        }
+      }
+    }
+
+    @Override
+    Boolean read(Object reply) {
+      return number(reply) == 1;
+    }
+  }
+
+  /** Reset, lock by hand or lift: one account and a few words. */
+  static final class Manage extends Operation<Long> {
+    private final Account account;
+    private final List<String> words;
+
+    private Manage(Account account, String... words) {
+      this.account = account;
+      this.words = List.of(words);
+    }
+
+    static Manage reset(Account account) {
+      return new Manage(account, "X");
+    }
+
+    static Manage lock(Account account, Duration length, String reason) {
+      String micros = Long.toString(Durations.micros(length));
+      return new Manage(account, "K", micros, EncodedTerms.reason(reason));
+    }
+
+    static Manage lift(Account account) {
+      return new Manage(account, "U");
+    }
+
+    @Override
+    List<Account> accounts() {
+      return List.of(account);
+    }
+
+    @Override
+    boolean isSafeToResend() {
+      return true;
+    }
+
+    @Override
+    void write(Arguments to) {
+      words.forEach(to::add);
+    }
+
+    @Override
+    Long read(Object reply) {
+      return number(reply);
+    }
+  }
+}

@@ -1,0 +1,85 @@
+package dev.sluice.redis;
+
+import dev.sluice.Store;
+import java.time.Duration;
+import java.util.function.Consumer;
+import java.util.function.LongSupplier;
+
+/**
+ * How a store on Redis is set up; everything but the URI has a default. Not thread-safe.
+ *
+ * @see RedisStore#at
+ */
+public final class RedisSettings {
+  private final String uri;
+  private Duration deadline = Duration.ofMillis(50);
+  private int nodes = 1;
+  private boolean cachesDenials = true;
+  private boolean looksAtReplicas;
+  private Consumer<StoreFault> onFault = fault -> {};
+  private LongSupplier testClock = () -> 0;
+
+  RedisSettings(String uri) {
+    this.uri = uri;
+  }
+
+  /** How long a decision may take before the rule's {@code onStoreFailure} speaks; 50 ms. */
+  public RedisSettings deadline(Duration deadline) {
+    if (deadline.toMillis() < 1) {
+      throw new IllegalArgumentException("deadline: " + deadline + " (expected: at least 1 ms)");
+    }
+    this.deadline = deadline;
+    return this;
+  }
+
+  /** How many nodes share the limits while each counts by itself ({@code local}); 1. */
+  public RedisSettings nodes(int nodes) {
+    if (nodes < 1) {
+      throw new IllegalArgumentException("nodes: " + nodes + " (expected: at least 1)");
+    }
+    this.nodes = nodes;
+    return this;
+  }
+
+  /** Whether known denials are answered without Redis; they are by default. */
+  public RedisSettings cacheDenials(boolean caches) {
+    this.cachesDenials = caches;
+    return this;
+  }
+
+  /** Looks for a lock at a replica before the master is asked. */
+  public RedisSettings readLocksFromReplica() {
+    this.looksAtReplicas = true;
+    return this;
+  }
+
+  /** Told of every fault, for metrics; must not block. */
+  public RedisSettings onFault(Consumer<StoreFault> onFault) {
+    this.onFault = onFault;
+    return this;
+  }
+
+  /** For tests: microseconds that the scripts take for the time; 0 for Redis' own clock. */
+  public RedisSettings testClock(LongSupplier nowMicros) {
+    this.testClock = nowMicros;
+    return this;
+  }
+
+  /** Only the store on Redis: no deadline, no policy, no cache; failures are exceptions. */
+  public RedisStore openBare() {
+    Topology topology = Topology.connect(uri, looksAtReplicas);
+    Link link = new Link(topology::commands);
+    Sender sender = new Sender(link, !topology.isCluster(), testClock, topology::findMaster);
+    return new RedisStore(topology, sender);
+  }
+
+  /**
+   * Opens the store. A URI that cannot be read is an error; a Redis that cannot be reached is not:
+   * the rules' {@code onStoreFailure} speaks until it can.
+   */
+  public Store open() {
+    RedisStore bare = openBare();
+    Store guarded = new Guard(bare, deadline, nodes, onFault);
+    return cachesDenials ? DenialCache.around(guarded, bare) : guarded;
+  }
+}

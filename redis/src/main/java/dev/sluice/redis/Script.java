@@ -1,0 +1,49 @@
+package dev.sluice.redis;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
+import java.util.HexFormat;
+
+/** A Lua script, put together from the files beside this class, and its digest for EVALSHA. */
+record Script(String text, String digest) {
+  /** Every kind of plan and all other operations. */
+  static final Script WHOLE =
+      of("arithmetic", "bucket", "window", "parts", "log", "account", "take");
+
+  /** The commonest plans only, in a script that is cheap to start. */
+  static final Script QUICK = of("quick");
+
+  private static Script of(String... files) {
+    StringBuilder text = new StringBuilder();
+    for (String file : files) {
+      text.append(resource(file + ".lua")).append('\n');
+    }
+    return new Script(text.toString(), sha1(text.toString()));
+  }
+
+  private static String resource(String name) {
+    try (InputStream in = Script.class.getResourceAsStream(name)) {
+      if (in == null) {
+        throw new IllegalStateException("missing from the jar: " + name);
+      }
+      return new String(in.readAllBytes(), StandardCharsets.UTF_8);
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  @SuppressWarnings("InsecureCryptoUsage") // the digest that Redis itself asks for
+  private static String sha1(String text) {
+    try {
+      byte[] digest =
+          MessageDigest.getInstance("SHA-1").digest(text.getBytes(StandardCharsets.UTF_8));
+      return HexFormat.of().formatHex(digest);
+    } catch (NoSuchAlgorithmException e) {
+      throw new IllegalStateException("every JVM has SHA-1", e);
+    }
+  }
+}

@@ -1,0 +1,350 @@
+-- Account: the state of one rule for one identity, under one key.
+--
+-- Text:   the parts that are there, joined by ';'
+--   Lfrom,until,nth,memory   the lock: when it began, when it ends, the how many-th in a row it is,
+--                      and how long after its end it is remembered
+--   Amoment            other books are set aside under key!aside (and key!log!aside), written no
+--                      earlier than that moment
+--   lmoment            the sliding logs count as full since that moment
+--   b… f… s…           one tally for each limit, in the order of the rule (see bucket, window, parts)
+-- or a single whole number: see bucket.lua. Times are microseconds since the epoch.
+-- Beside it: key!log (see log.lua); key!lock, "until reason", while the lock lasts, for those who
+-- list locks or look at a replica; key!call!ID, the reply to a call with an id, for a
+-- minute (with ! and a digest of its other accounts' keys, if it has any);
+-- key!done!ID@TAKEN, a receipt that was settled. Every key has a TTL.
+--
+-- Time never runs backwards: an account knows the earliest moment that could have written it, and
+-- while the clock shows less, that moment stands still. State from further ahead than the account's
+-- memory is set aside and the strictest state of the present takes its place; it returns when the
+-- clock comes within one memory of its time.
+
+local SLACK_MILLIS = 60000 -- a key outlives what it must remember by that much
+local KINDS = {b = bucket, f = window, s = parts}
+
+local accounts = {} -- those this call has looked at, by key
+local foreign = 0 -- values under our keys that were not ours
+
+local function read(account, value)
+  account.tallies = {}
+  account.full_since = 0
+  if not value then
+    return
+  end
+  local first = value:byte()
+  if first and first >= 48 and first <= 57 then
+    account.tallies[1] = bucket.read_short(value)
+    foreign = foreign + (account.tallies[1] and 0 or 1)
+    return
+  end
+  for part in value:gmatch('[^;]+') do
+    local letter = part:sub(1, 1)
+    local ours
+    if KINDS[letter] then
+      ours = KINDS[letter].read(part)
+      account.tallies[#account.tallies + 1] = ours
+    elseif letter == 'L' then
+      local from, till, nth, memory = part:match('^L(%d+),(%d+),(%d+),(%d+)$')
+      ours = from
+      account.lock = from and {
+        from = tonumber(from), till = tonumber(till), nth = tonumber(nth), memory = tonumber(memory),
+      }
+    elseif letter == 'A' or letter == 'l' then
+      ours = tonumber(part:sub(2))
+      account[letter == 'A' and 'aside' or 'full_since'] = ours
+    end
+    if not ours then
+      foreign = foreign + 1
+      account.tallies, account.full_since, account.lock, account.aside = {}, 0, nil, nil
+      return
+    end
+  end
+end
+
+local function load(key, value)
+  local account = {key = key, log_key = key .. '!log', is_written = value and true or false}
+  read(account, value)
+  accounts[key] = account
+  return account
+end
+
+local function write(account)
+  local written = {}
+  if account.lock then
+    local lock = account.lock
+    written[1] = 'L' .. text(lock.from) .. ',' .. text(lock.till) .. ',' .. text(lock.nth) .. ','
+      .. text(lock.memory)
+  end
+  if account.aside then
+    written[#written + 1] = 'A' .. text(account.aside)
+  end
+  if account.full_since ~= 0 then
+    written[#written + 1] = 'l' .. text(account.full_since)
+  end
+  local limits = account.terms and account.terms.counted or {}
+  if #written == 0 and #account.tallies == 1 and account.tallies[1].kind == 'b' and limits[1] then
+    local short = bucket.short(limits[1], account.tallies[1])
+    if short then
+      return short
+    end
+  end
+  for _, tally in ipairs(account.tallies) do
+    written[#written + 1] = KINDS[tally.kind].write(nil, tally)
+  end
+  return table.concat(written, ';')
+end
+
+-- How long the state of these terms can matter.
+local function horizon(terms, now)
+  local longest = terms.memory
+  for _, limit in ipairs(terms.calendar) do
+    local start, finish = round(limit, now)
+    longest = max(longest, finish - start)
+  end
+  return longest
+end
+
+-- Writes an account that has changed, with a TTL that outlives what it remembers.
+local function flush(account, now)
+  local terms, lock = account.terms, account.lock
+  if account.log_written then
+    local left = ceil_div(max(0, log.not_before(account) - now) + terms.log_memory, 1000)
+    redis.call('PEXPIRE', account.log_key, text(left + SLACK_MILLIS))
+    account.log_written = nil
+  end
+  if not account.changed then
+    return
+  end
+  account.changed = nil
+  local value = write(account)
+  if value == '' then
+    if account.is_written then
+      redis.call('DEL', account.key)
+      account.is_written = false
+    end
+    return
+  end
+  local ends = now
+  if lock then
+    ends = max(ends, lock.till + lock.memory)
+  end
+  if terms then
+    for i, limit in ipairs(terms.counted) do
+      ends = max(ends, KINDS[limit.kind].ends(limit, account.tallies[i]))
+    end
+    ends = max(ends, account.full_since + terms.memory)
+    ends = account.aside and max(ends, account.aside + horizon(terms, now)) or ends
+  end
+  local millis = ceil_div(ends - now, 1000) + SLACK_MILLIS
+  if not terms and account.is_written then
+    millis = max(millis, redis.call('PTTL', account.key))
+  end
+  redis.call('SET', account.key, value, 'PX', text(millis))
+  account.is_written = true
+  if account.aside_written then
+    redis.call('PEXPIRE', account.key .. '!aside', text(millis))
+    redis.call('PEXPIRE', account.key .. '!log!aside', text(millis))
+    account.aside_written = nil
+  end
+end
+
+-- Takes an account out of the terms it was brought under.
+local function leave_terms(account, now)
+  if account.terms then
+    flush(account, now)
+    account.terms = nil
+  end
+end
+
+-- Forgets what this call has learnt of an account; what it changed is written.
+local function forget(account)
+  accounts[account.key] = nil
+end
+
+-- Gives each limit its tally: the one with its parameters, else one of its kind, else a fresh one.
+local function match(account, terms)
+  local left, found, leftover = account.tallies, {}, {}
+  for i, limit in ipairs(terms.counted) do
+    for j, tally in ipairs(left) do
+      if tally.kind == limit.kind and not leftover[j]
+        and KINDS[limit.kind].same(limit, tally) then
+        found[i], leftover[j] = tally, true
+        break
+      end
+    end
+  end
+  local changes = {}
+  for i, limit in ipairs(terms.counted) do
+    if not found[i] then
+      for j, tally in ipairs(left) do
+        if tally.kind == limit.kind and not leftover[j] then
+          found[i], leftover[j], changes[i] = tally, true, true
+          break
+        end
+      end
+    end
+  end
+  for j = 1, #left do
+    account.converted = account.converted or not leftover[j]
+  end
+  return found, changes
+end
+
+-- The earliest moment that could have written the tallies that were found.
+local function earliest(account, terms, found, changes)
+  local moment = terms.has_log and log.not_before(account) or 0
+  for i, limit in ipairs(terms.counted) do
+    local tally = found[i]
+    if tally and changes[i] and tally.kind == 'b' then
+      moment = max(moment, tally.indebted_at)
+    elseif tally then
+      moment = max(moment, KINDS[limit.kind].not_before(limit, tally))
+    end
+  end
+  return moment
+end
+
+local function later(a, b)
+  if not a or not b then
+    return a or b
+  end
+  return a.till >= b.till and a or b
+end
+
+-- Brings an account to a moment and under terms. Writes nothing by itself.
+local function at(account, terms, now)
+  if account.terms == terms then
+    return
+  end
+  leave_terms(account, now)
+  local memory = horizon(terms, now)
+  if account.aside and now >= account.aside - memory then
+    local lock = account.lock
+    account.lock, account.aside = nil, nil
+    read(account, redis.call('GET', account.key .. '!aside'))
+    account.lock = later(lock, account.lock)
+    account.log_key, account.newest = account.key .. '!log!aside', nil
+    account.restored, account.converted = true, true
+  end
+  local found, changes = match(account, terms)
+  local moment = earliest(account, terms, found, changes)
+  if moment > now and moment - memory > now then
+    if not (account.aside and account.aside > moment) then
+      local lock, aside = account.lock, account.aside
+      account.aside, account.terms = nil, nil
+      account.set_aside = write(account)
+      account.lock, account.aside = lock, aside
+      account.aside = moment
+    end
+    local lock = account.lock
+    if lock and lock.from > now then
+      account.lock = {
+        from = now, till = now + lock.till - lock.from, nth = lock.nth, memory = lock.memory,
+      }
+    end
+    account.full_since = terms.has_log and now or 0
+    account.newest, account.log_hidden, account.converted = 0, true, true
+    found, changes, moment = {}, {}, now
+    for i, limit in ipairs(terms.counted) do
+      found[i] = KINDS[limit.kind].full(limit, now)
+    end
+  end
+  local effective = max(now, moment)
+  for i, limit in ipairs(terms.counted) do
+    if changes[i] then
+      found[i] = KINDS[limit.kind].under(limit, found[i], effective)
+      account.converted = true
+    elseif not found[i] then
+      found[i] = KINDS[limit.kind].fresh(limit)
+    end
+  end
+  account.tallies, account.terms = found, terms
+  account.effective = max(now, earliest(account, terms, found, {}))
+end
+
+-- Does what `at` put off: moves books aside or back. Called before an account is changed.
+local function commit(account)
+  local key = account.key
+  account.changed = account.changed or account.converted
+  account.converted = nil
+  if account.set_aside then
+    redis.call('SET', key .. '!aside', account.set_aside)
+    if redis.call('EXISTS', account.log_key) == 1 then
+      redis.call('RENAME', account.log_key, key .. '!log!aside')
+    else
+      redis.call('DEL', key .. '!log!aside')
+    end
+    account.set_aside, account.aside_written = nil, true
+  elseif account.log_hidden then
+    redis.call('DEL', account.log_key)
+  elseif account.restored then
+    redis.call('DEL', key .. '!aside')
+    if redis.call('EXISTS', account.log_key) == 1 then
+      redis.call('RENAME', account.log_key, key .. '!log')
+    else
+      redis.call('DEL', key .. '!log')
+    end
+  end
+  account.log_key = key .. '!log'
+  account.log_hidden, account.restored = nil, nil
+end
+
+local function lock_left(account, now)
+  local lock = account.lock
+  if not lock or lock.till <= now then
+    return 0
+  end
+  return min(lock.till - now, lock.till - lock.from)
+end
+
+local function relock(account, lock)
+  account.lock, account.changed = lock, true
+end
+
+local function announce_lock(account, now, reason)
+  local lock = account.lock
+  redis.call('SET', account.key .. '!lock', text(lock.till) .. ' ' .. reason, 'PX',
+    text(ceil_div(lock.till - now, 1000) + 1000))
+end
+
+-- How long until a cost fits at the i-th limit, were it not for the lock.
+local function retry_after(account, i, now, cost, id)
+  local limit = account.terms.limits[i]
+  local effective = account.effective
+  local wait
+  if limit.kind == 'l' then
+    if id ~= '' and log.remembers(account, id, effective - account.terms.log_memory) then
+      wait = 0
+    else
+      wait = log.retry_after(account, limit, effective, cost)
+    end
+  else
+    wait = KINDS[limit.kind].retry_after(limit, account.tallies[limit.place], effective, cost)
+  end
+  return wait <= 0 and wait or wait + effective - now
+end
+
+-- Whether every limit has room; whether one is overdrawn by a cost that would fit another time.
+local function room(account, now, cost, id)
+  local over, never = false, false
+  for i = 1, #account.terms.limits do
+    local wait = retry_after(account, i, now, cost, id)
+    never = never or wait == NEVER
+    over = over or wait > 0
+  end
+  return not over and not never, over and not never
+end
+
+-- Counts a cost; `manner` is plus, recording or knocking.
+local function count(account, cost, manner, id, is_named)
+  local terms, effective = account.terms, account.effective
+  for i, limit in ipairs(terms.counted) do
+    account.tallies[i] = KINDS[limit.kind][manner](limit, account.tallies[i], effective, cost)
+  end
+  if terms.has_log then
+    local since = effective - terms.log_memory
+    if not (is_named and log.remembers(account, id, since)) then
+      log.add(account, effective, cost, id, since, terms.log_most, manner ~= 'plus')
+    end
+  end
+  account.changed = true
+end

@@ -1,0 +1,94 @@
+package dev.sluice.redis.testing;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Collectors;
+
+/** A Cluster of three masters, each with a replica. */
+public final class RedisCluster implements AutoCloseable {
+  private static final int SLOTS = 16_384;
+  private final List<RedisProcess> masters = new ArrayList<>();
+  private final List<RedisProcess> replicas = new ArrayList<>();
+
+  private RedisCluster(RedisProcess.Binary binary) {
+    for (int i = 0; i < 3; i++) {
+      masters.add(node(binary));
+      replicas.add(node(binary));
+    }
+    for (RedisProcess node : all()) {
+      node.command("CLUSTER", "MEET", "127.0.0.1", Integer.toString(masters.get(0).port()));
+    }
+    for (int i = 0; i < 3; i++) {
+      List<String> words = new ArrayList<>(List.of("CLUSTER", "ADDSLOTS"));
+      for (int slot = i * SLOTS / 3; slot < (i + 1) * SLOTS / 3; slot++) {
+        words.add(Integer.toString(slot));
+      }
+      masters.get(i).command(words.toArray(new String[0]));
+    }
+    awaitAll("cluster_known_nodes:6");
+    for (int i = 0; i < 3; i++) {
+      String master = masters.get(i).command("CLUSTER", "MYID");
+      RedisProcess replica = replicas.get(i);
+      await(() -> replica.command("CLUSTER", "REPLICATE", master).equals("OK"));
+    }
+    awaitAll("cluster_state:ok");
+    await(
+        () -> masters.stream().allMatch(node -> node.info("replication", "connected_slaves") == 1));
+  }
+
+  public static RedisCluster start(RedisProcess.Binary binary) {
+    return new RedisCluster(binary);
+  }
+
+  private static RedisProcess node(RedisProcess.Binary binary) {
+    return RedisProcess.start(
+        binary,
+        "--cluster-enabled",
+        "yes",
+        "--cluster-node-timeout",
+        "2000",
+        "--repl-diskless-sync-delay",
+        "0");
+  }
+
+  public String uri() {
+    return "redis-cluster://"
+        + masters.stream().map(node -> "127.0.0.1:" + node.port()).collect(Collectors.joining(","));
+  }
+
+  public List<RedisProcess> masters() {
+    return masters;
+  }
+
+  public List<RedisProcess> all() {
+    List<RedisProcess> all = new ArrayList<>(masters);
+    all.addAll(replicas);
+    return all;
+  }
+
+  /** The master that has a slot. */
+  public RedisProcess ownerOf(int slot) {
+    return masters.get(Math.min(2, (slot * 3 + 2) / SLOTS));
+  }
+
+  private void awaitAll(String fact) {
+    await(() -> all().stream().allMatch(node -> node.command("CLUSTER", "INFO").contains(fact)));
+  }
+
+  /** Waits for something that other processes bring about. */
+  public static void await(java.util.function.BooleanSupplier fact) {
+    long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(60);
+    while (!fact.getAsBoolean()) {
+      if (System.nanoTime() > end) {
+        throw new IllegalStateException("it did not come about within 60 seconds");
+      }
+      RedisProcess.pauseBriefly();
+    }
+  }
+
+  @Override
+  public void close() {
+    all().forEach(RedisProcess::close);
+  }
+}
