@@ -25,11 +25,13 @@ final class Remote {
   static final ObjectMapper MAPPER = new ObjectMapper();
   private static final Duration PATIENCE = Duration.ofSeconds(10);
 
+  static final String DEFAULT_URL = "http://127.0.0.1:8080";
+
   @Option(
       names = "--url",
-      defaultValue = "http://127.0.0.1:8080",
+      defaultValue = DEFAULT_URL,
       description = "where the service listens (default: ${DEFAULT-VALUE})")
-  private String url = "http://127.0.0.1:8080";
+  private String url = DEFAULT_URL;
 
   @Option(
       names = "--token",

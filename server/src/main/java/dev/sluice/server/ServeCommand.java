@@ -236,7 +236,9 @@ final class ServeCommand implements Callable<Integer> {
           token.text(), tokenFile == null ? "" : "  (kept in " + tokenFile + ")");
     }
     out.printf("  ready   after %d ms%n", (System.nanoTime() - startNanos) / 1_000_000);
+    String elsewhere = url.equals(Remote.DEFAULT_URL) ? "" : " --url " + url;
     out.printf("%nTry:  %s%n", example(url));
+    out.printf("      ./sluice locks list%s%n", elsewhere);
     out.flush();
   }
 

@@ -66,10 +66,14 @@ final class Service implements AutoCloseable {
     private static final long serialVersionUID = 1L;
 
     CannotListen(String host, int port, Throwable cause) {
-      super(
-          "cannot listen on %s:%d: %s (another address: --host, another port: --port)"
-              .formatted(host, port, Objects.requireNonNullElse(cause.getMessage(), cause)),
-          cause);
+      super("cannot listen on %s:%d: %s".formatted(host, port, reason(cause)), cause);
+    }
+
+    private static String reason(Throwable cause) {
+      String message = String.valueOf(cause.getMessage());
+      return message.contains("already in use")
+          ? "the port is taken (choose another with --port, 0 for any free one)"
+          : message + " (choose another address with --host, or port with --port)";
     }
   }
 
