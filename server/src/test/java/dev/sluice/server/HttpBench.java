@@ -5,6 +5,8 @@ import com.linecorp.armeria.common.HttpResponse;
 import com.linecorp.armeria.common.HttpStatus;
 import com.linecorp.armeria.common.MediaType;
 import com.linecorp.armeria.server.Server;
+import com.sun.management.OperatingSystemMXBean;
+import java.lang.management.ManagementFactory;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.nio.charset.StandardCharsets;
@@ -17,11 +19,17 @@ import java.util.regex.Pattern;
 /**
  * Compares the service with a bare Armeria handler that answers a fixed JSON, by wrk, in turns.
  *
+ * <p>On a machine with other work the rates wobble; the CPU time that a request takes in this
+ * process is steadier, so it is printed beside them.
+ *
  * <p>Arguments: seconds of each turn (5), and turns (3). Prints the best requests per second of
  * both and the share of the bare that the service reaches.
  */
 public final class HttpBench {
   private static final Pattern PER_SECOND = Pattern.compile("Requests/sec:\\s+([0-9.]+)");
+  private static final Pattern COUNT = Pattern.compile("(\\d+) requests in");
+  private static final OperatingSystemMXBean CPU =
+      (OperatingSystemMXBean) ManagementFactory.getOperatingSystemMXBean();
   private static final String BODY =
       "{\"rule\":\"Open\",\"identity\":{\"login\":\"ann\"},\"cost\":1}";
   private static final String RULES =
@@ -79,23 +87,39 @@ public final class HttpBench {
       wrk(bare + path, posts, seconds);
       wrk(sluice + path, posts, seconds);
     }
-    double bareBest = 0;
-    double sluiceBest = 0;
+    Turn bareBest = Turn.NONE;
+    Turn sluiceBest = Turn.NONE;
     for (int i = 0; i < rounds; i++) {
-      bareBest = Math.max(bareBest, wrk(bare + path, posts, seconds));
-      sluiceBest = Math.max(sluiceBest, wrk(sluice + path, posts, seconds));
+      bareBest = bareBest.or(wrk(bare + path, posts, seconds));
+      sluiceBest = sluiceBest.or(wrk(sluice + path, posts, seconds));
     }
     System.out.printf(
-        "%-18s  bare Armeria %,9.0f/s  sluice %,9.0f/s  %.0f %%%n",
-        path, bareBest, sluiceBest, 100 * sluiceBest / bareBest);
+        "%-18s  bare Armeria %,9.0f/s %5.1f us of CPU  sluice %,9.0f/s %5.1f us of CPU  %.0f %% (by CPU %.0f %%)%n",
+        path,
+        bareBest.perSecond,
+        bareBest.cpuMicros,
+        sluiceBest.perSecond,
+        sluiceBest.cpuMicros,
+        100 * sluiceBest.perSecond / bareBest.perSecond,
+        100 * bareBest.cpuMicros / sluiceBest.cpuMicros);
   }
 
-  private static double wrk(String url, boolean posts, int seconds) throws Exception {
+  /** The best of some turns: by what passed, and by what one request cost this process. */
+  private record Turn(double perSecond, double cpuMicros) {
+    static final Turn NONE = new Turn(0, Double.MAX_VALUE);
+
+    Turn or(Turn other) {
+      return new Turn(Math.max(perSecond, other.perSecond), Math.min(cpuMicros, other.cpuMicros));
+    }
+  }
+
+  private static Turn wrk(String url, boolean posts, int seconds) throws Exception {
     Path directory = Files.createTempDirectory("wrk");
     Path script = directory.resolve("post.lua");
     Files.writeString(
         script,
         posts ? "wrk.method = 'POST'\nwrk.body = '%s'\n".formatted(BODY) : "wrk.method = 'GET'\n");
+    long before = CPU.getProcessCpuTime();
     String printed =
         Program.run(
             directory,
@@ -105,6 +129,11 @@ public final class HttpBench {
     if (!found.find() || printed.contains("Non-2xx")) {
       throw new IllegalStateException(printed);
     }
-    return Double.parseDouble(found.group(1));
+    double cpuMicros = (CPU.getProcessCpuTime() - before) / 1_000.0;
+    Matcher count = COUNT.matcher(printed);
+    if (!count.find()) {
+      throw new IllegalStateException(printed);
+    }
+    return new Turn(Double.parseDouble(found.group(1)), cpuMicros / Long.parseLong(count.group(1)));
   }
 }

@@ -49,7 +49,7 @@ final class Sluice implements AutoCloseable {
     return start(settings, rules, MemoryStore.create());
   }
 
-  private static Sluice start(Settings settings, String rules, Store store) {
+  static Sluice start(Settings settings, String rules, Store store) {
     return new Sluice(
         Service.start(
             settings,
