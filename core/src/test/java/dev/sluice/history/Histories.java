@@ -4,14 +4,15 @@ import dev.sluice.Store;
 import dev.sluice.contract.MovableClock;
 import dev.sluice.contract.Scene;
 import java.lang.management.ManagementFactory;
-import java.util.SplittableRandom;
 import java.util.function.Function;
 import java.util.function.LongConsumer;
 
 /**
  * Many random histories, one after another, each checked against the model and the promises.
  *
- * <p>{@code -Dsluice.seed=…} plays that one alone; {@code -Dsluice.histories=…} says how many.
+ * <p>{@code -Dsluice.seed=…} plays that one alone; {@code -Dsluice.histories=…} says how many, and
+ * {@code -Dsluice.from=…} with which seed to begin: always the same unless it is said, so that a
+ * run can be repeated.
  */
 public final class Histories {
   private static final int THOROUGH = 8;
@@ -40,7 +41,7 @@ public final class Histories {
   private static long repeat(String what, long usually, LongConsumer history) {
     Long only = Long.getLong("sluice.seed");
     long count = only != null ? 1 : Long.getLong("sluice.histories", usually);
-    long first = only != null ? only : new SplittableRandom().nextLong();
+    long first = only != null ? only : Long.getLong("sluice.from", 1_000_000);
     System.out.printf("Playing %,d %s from seed %d on.%n", count, what, first);
     long start = ManagementFactory.getThreadMXBean().getCurrentThreadCpuTime();
     for (long i = 0; i < count; i++) {

@@ -36,12 +36,12 @@ import org.junit.jupiter.api.Test;
 /** The same random histories through the memory store and the scripts: every field is equal. */
 class TwinIT {
   private static final int HISTORIES = Integer.getInteger("sluice.twins", 20_000);
-  private static final long SEED = Long.getLong("sluice.seed", System.nanoTime());
+  private static final long SEED = Long.getLong("sluice.from", 1_000_000);
   private static final int THREADS = 4;
 
   @Test
   void bothStoresAnswerTheSameHistoryWithTheSameBalances() throws Exception {
-    System.out.printf("TwinIT: %,d histories, -Dsluice.seed=%d%n", HISTORIES, SEED);
+    System.out.printf("TwinIT: %,d histories, -Dsluice.from=%d%n", HISTORIES, SEED);
     try (RedisProcess redis = RedisProcess.start(RedisProcess.newest())) {
       ExecutorService threads = Executors.newFixedThreadPool(THREADS);
       List<Future<?>> parts = new ArrayList<>();

@@ -1,0 +1,37 @@
+package dev.sluice.server;
+
+import com.linecorp.armeria.server.ServiceRequestContext;
+import dev.sluice.Identity;
+import dev.sluice.Text;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** The log of every change that an operator makes: who, what, before, after; the log knows when. */
+final class Audit {
+  /** The header in which a command names the user who gave it; a claim, not a proof. */
+  static final String USER_HEADER = "sluice-user";
+
+  private static final Logger LOG = LoggerFactory.getLogger("sluice.audit");
+
+  private Audit() {}
+
+  static void log(
+      ServiceRequestContext ctx,
+      String what,
+      String rule,
+      Identity identity,
+      String before,
+      String after) {
+    String peer = ctx.remoteAddress().getAddress().getHostAddress();
+    String claimed = ctx.request().headers().get(USER_HEADER);
+    String who = claimed == null ? peer : Text.quoted(claimed) + " at " + peer;
+    LOG.atInfo()
+        .addKeyValue("who", who)
+        .addKeyValue("what", what)
+        .addKeyValue("rule", rule)
+        .addKeyValue("identity", identity)
+        .addKeyValue("before", before)
+        .addKeyValue("after", after)
+        .log("{}", what);
+  }
+}

@@ -1,0 +1,161 @@
+package dev.sluice.server;
+
+import dev.sluice.Call;
+import dev.sluice.Identity;
+import dev.sluice.Intent;
+import dev.sluice.Rules;
+import dev.sluice.Text;
+import dev.sluice.http.RequestFacets;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+
+/** The body of {@code POST /v1/check}, on its way to become a call. Used by one thread. */
+final class CheckRequest {
+  private static final List<String> MEMBERS =
+      List.of("rule", "rules", "identity", "cost", "id", "intent");
+  private static final int MOST_RULES = 32;
+  private static final Identity SOMEBODY = Identity.of("x", "y");
+
+  private @Nullable String rule;
+  private @Nullable List<String> rules;
+  private boolean nameless; // a rule was given, and complained about already
+  private @Nullable Map<String, String> facets;
+  private long cost = 1;
+  private @Nullable String id;
+  private Intent intent = Intent.TAKE;
+
+  private CheckRequest() {}
+
+  /** The call in a body; {@link BadInput} names everything that is wrong. */
+  static Call parse(byte[] body, RequestFacets known) {
+    CheckRequest request = new CheckRequest();
+    List<String> errors = new ArrayList<>(JsonInput.read(body, MEMBERS, request::member));
+    List<String> names = request.names(errors);
+    Identity identity = request.identity(known, errors);
+    int others = errors.size();
+    request.unknown(names, known.rules(), errors);
+    if (!errors.isEmpty()) {
+      throw new BadInput(errors, others == 0);
+    }
+    return new Call(names, identity, request.cost, request.id, request.intent);
+  }
+
+  private void member(String name, JsonInput input) throws IOException {
+    switch (name) {
+      case "rule" -> {
+        String given = input.string(name);
+        rule = given;
+        nameless |= given == null;
+      }
+      case "rules" -> {
+        List<String> given = input.strings(name);
+        rules = given;
+        nameless |= given == null;
+      }
+      case "identity" -> {
+        facets = input.texts(name);
+        facets = facets == null ? Map.of() : facets;
+      }
+      case "cost" -> {
+        Long given = input.number(name);
+        cost = given == null ? 1 : given;
+      }
+      case "id" -> id = checkedId(input);
+      case "intent" -> intent = checkedIntent(input);
+      default -> throw new IllegalStateException(name);
+    }
+  }
+
+  private static @Nullable String checkedId(JsonInput input) throws IOException {
+    String id = input.string("id");
+    try {
+      return id == null ? null : Call.of("x", SOMEBODY).withId(id).id();
+    } catch (IllegalArgumentException e) {
+      input.error(String.valueOf(e.getMessage()));
+      return null;
+    }
+  }
+
+  private static Intent checkedIntent(JsonInput input) throws IOException {
+    String text = input.string("intent");
+    for (Intent intent : Intent.values()) {
+      if (intent.name().toLowerCase(Locale.ROOT).equals(text)) {
+        return intent;
+      }
+    }
+    if (text != null) {
+      input.error(
+          "intent: %s (expected: one of %s)"
+              .formatted(
+                  Text.quoted(text), Arrays.toString(Intent.values()).toLowerCase(Locale.ROOT)));
+    }
+    return Intent.TAKE;
+  }
+
+  private List<String> names(List<String> errors) {
+    if (nameless) {
+      return List.of();
+    }
+    if ((rule == null) == (rules == null)) {
+      errors.add(
+          rule == null
+              ? "rule: missing (expected: rule with a name, or rules with several)"
+              : "rule and rules: both given (expected: one of them)");
+      return List.of();
+    }
+    List<String> names = rules == null ? List.of(String.valueOf(rule)) : rules;
+    if (names.isEmpty() || names.size() > MOST_RULES) {
+      errors.add("rules: %d (expected: 1 to %d)".formatted(names.size(), MOST_RULES));
+    }
+    return names;
+  }
+
+  private Identity identity(RequestFacets known, List<String> errors) {
+    Map<String, String> given = facets;
+    if (given == null) {
+      errors.add("identity: missing (expected: an object such as {\"login\": \"ann\"})");
+      return SOMEBODY;
+    }
+    return identity(given, known, errors);
+  }
+
+  /** An identity of facets, each checked by itself so that every mistake is told. */
+  static Identity identity(Map<String, String> given, RequestFacets known, List<String> errors) {
+    Map<String, String> good = new LinkedHashMap<>();
+    given.forEach(
+        (name, value) -> {
+          try {
+            String canonical = known.canonical(name, value);
+            Identity.of(name, canonical);
+            good.put(name, canonical);
+          } catch (IllegalArgumentException e) {
+            errors.add(String.valueOf(e.getMessage()));
+          }
+        });
+    return Identity.of(good);
+  }
+
+  private void unknown(List<String> names, Rules rules, List<String> errors) {
+    for (String name : names) {
+      if (rules.find(name) == null) {
+        errors.add(unknown(name, rules));
+      }
+    }
+  }
+
+  static String unknown(String name, Rules rules) {
+    List<String> names = rules.all().stream().map(known -> known.name()).toList();
+    String hint =
+        (name.length() > 100 ? Optional.<String>empty() : Text.nearest(name, names))
+            .map(near -> "did you mean '" + near + "'?")
+            .orElse("expected: one of " + String.join(", ", names));
+    return "rule %s: unknown (%s)".formatted(Text.quoted(name), hint);
+  }
+}

@@ -1,0 +1,137 @@
+package dev.sluice.server;
+
+import com.linecorp.armeria.common.AggregatedHttpRequest;
+import com.linecorp.armeria.common.HttpData;
+import com.linecorp.armeria.common.HttpHeaderNames;
+import com.linecorp.armeria.common.HttpMethod;
+import com.linecorp.armeria.common.HttpRequest;
+import com.linecorp.armeria.common.HttpResponse;
+import com.linecorp.armeria.common.HttpStatus;
+import com.linecorp.armeria.common.MediaType;
+import com.linecorp.armeria.common.ResponseHeaders;
+import com.linecorp.armeria.common.ResponseHeadersBuilder;
+import com.linecorp.armeria.server.ServiceRequestContext;
+import dev.sluice.Call;
+import dev.sluice.Decision;
+import dev.sluice.Identity;
+import dev.sluice.Receipt;
+import dev.sluice.http.HeaderProfile;
+import dev.sluice.http.HttpAnswer;
+import dev.sluice.http.RequestFacets;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CompletionStage;
+import org.jspecify.annotations.Nullable;
+
+/** The routes that anybody may ask: check, settle and gate. */
+final class Decisions {
+  private final Edge edge;
+  private final Receipts receipts;
+  private final Meters meters;
+  private final HeaderProfile profile;
+
+  Decisions(Edge edge, Receipts receipts, Meters meters, HeaderProfile profile) {
+    this.edge = edge;
+    this.receipts = receipts;
+    this.meters = meters;
+    this.profile = profile;
+  }
+
+  /** {@code POST /v1/check}. */
+  HttpResponse check(ServiceRequestContext ctx, HttpRequest request) {
+    return HttpResponse.of(request.aggregate().thenCompose(whole -> check(whole)));
+  }
+
+  private CompletionStage<HttpResponse> check(AggregatedHttpRequest request) {
+    Call call = CheckRequest.parse(request.content().array(), edge.facets());
+    return ask(call).thenApply(this::checked);
+  }
+
+  private HttpResponse checked(Decision decision) {
+    String receipt =
+        decision instanceof Decision.Allowed allowed ? receipts.seal(allowed.receipt()) : null;
+    return Replies.ok(json -> DecisionJson.write(json, decision, receipt));
+  }
+
+  private CompletionStage<Decision> ask(Call call) {
+    long start = System.nanoTime();
+    return edge.limiter()
+        .ask(call)
+        .thenApply(
+            decision -> {
+              meters.decided(call.rules(), decision, start);
+              return decision;
+            });
+  }
+
+  /** {@code POST /v1/settle}. */
+  HttpResponse settle(ServiceRequestContext ctx, HttpRequest request) {
+    return HttpResponse.of(request.aggregate().thenCompose(whole -> settle(whole)));
+  }
+
+  private CompletionStage<HttpResponse> settle(AggregatedHttpRequest request) {
+    String[] text = new String[1];
+    long[] cost = {-1};
+    List<String> errors =
+        new ArrayList<>(
+            JsonInput.read(
+                request.content().array(),
+                List.of("receipt", "cost"),
+                (name, input) -> {
+                  if (name.equals("receipt")) {
+                    text[0] = input.string(name);
+                  } else {
+                    Long given = input.number(name);
+                    cost[0] = given == null ? -1 : given;
+                  }
+                }));
+    if (text[0] == null && errors.isEmpty()) {
+      errors.add("receipt: missing (expected: the receipt of an allowed check)");
+    }
+    if (cost[0] < 0 && errors.stream().noneMatch(error -> error.startsWith("cost"))) {
+      errors.add("cost: missing (expected: what the call really cost; 0 gives all back)");
+    }
+    Optional<Receipt> receipt = text[0] == null ? Optional.empty() : receipts.open(text[0]);
+    if (text[0] != null && receipt.isEmpty()) {
+      errors.add("receipt: not written by this service (expected: the receipt of a check)");
+    }
+    if (!errors.isEmpty()) {
+      throw new BadInput(errors, false);
+    }
+    return edge.limiter()
+        .settle(receipt.orElseThrow(), cost[0])
+        .thenApply(done -> Replies.ok(json -> json.writeBooleanField("settled", done)));
+  }
+
+  /** {@code ANY /v1/gate/{rule}}. */
+  HttpResponse gate(ServiceRequestContext ctx, HttpRequest request) {
+    String rule = String.valueOf(ctx.pathParam("rule"));
+    RequestFacets facets = edge.facets();
+    if (facets.rules().find(rule) == null) {
+      throw new BadInput(List.of(CheckRequest.unknown(rule, facets.rules())), true);
+    }
+    Identity identity = facets.identity(List.of(rule), Edge.parts(ctx));
+    CompletionStage<Decision> decision = ask(Call.of(rule, identity));
+    boolean head = ctx.method() == HttpMethod.HEAD;
+    return HttpResponse.of(decision.thenApply(decided -> gated(decided, head)));
+  }
+
+  private HttpResponse gated(Decision decision, boolean head) {
+    HttpAnswer answer = HttpAnswer.of(decision, profile);
+    ResponseHeadersBuilder headers = ResponseHeaders.builder(HttpStatus.valueOf(answer.status()));
+    answer.headers().forEach(headers::add);
+    headers.add(HttpHeaderNames.CACHE_CONTROL, "no-store");
+    byte[] body = bodyOf(answer.problem());
+    headers.contentType(answer.problem() == null ? MediaType.PLAIN_TEXT_UTF_8 : Replies.PROBLEM);
+    headers.contentLength(body.length);
+    return head
+        ? HttpResponse.of(headers.build())
+        : HttpResponse.of(headers.build(), HttpData.wrap(body));
+  }
+
+  private static byte[] bodyOf(@Nullable String problem) {
+    return problem == null ? new byte[0] : problem.getBytes(StandardCharsets.UTF_8);
+  }
+}

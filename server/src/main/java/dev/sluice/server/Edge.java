@@ -1,0 +1,68 @@
+package dev.sluice.server;
+
+import com.linecorp.armeria.common.HttpHeaderNames;
+import com.linecorp.armeria.server.ServiceRequestContext;
+import dev.sluice.Limiter;
+import dev.sluice.Rules;
+import dev.sluice.http.ClientAddress;
+import dev.sluice.http.RequestFacets;
+import dev.sluice.http.RequestParts;
+import java.util.List;
+
+/** The facets of the rules in force, as requests to this service tell them. Thread-safe. */
+final class Edge {
+  private final Limiter limiter;
+  private final ClientAddress client;
+  private volatile RequestFacets facets;
+
+  Edge(Limiter limiter, ClientAddress client) {
+    this.limiter = limiter;
+    this.client = client;
+    this.facets = RequestFacets.of(limiter.rules(), client);
+  }
+
+  Limiter limiter() {
+    return limiter;
+  }
+
+  @SuppressWarnings("ReferenceEquality") // a source gives the same object until the rules change
+  RequestFacets facets() {
+    Rules rules = limiter.rules();
+    RequestFacets known = facets;
+    if (known.rules() != rules) {
+      known = RequestFacets.of(rules, client);
+      facets = known;
+    }
+    return known;
+  }
+
+  /** A request as the core sees it. */
+  static RequestParts parts(ServiceRequestContext ctx) {
+    return new RequestParts() {
+      @Override
+      public String peer() {
+        return ctx.remoteAddress().getAddress().getHostAddress();
+      }
+
+      @Override
+      public List<String> headers(String name) {
+        return ctx.request().headers().getAll(name);
+      }
+
+      @Override
+      public List<String> cookies(String name) {
+        return ctx.request().headers().contains(HttpHeaderNames.COOKIE)
+            ? ctx.request().headers().cookies().stream()
+                .filter(cookie -> cookie.name().equals(name))
+                .map(cookie -> cookie.value())
+                .toList()
+            : List.of();
+      }
+
+      @Override
+      public List<String> queries(String name) {
+        return ctx.queryParams(name);
+      }
+    };
+  }
+}

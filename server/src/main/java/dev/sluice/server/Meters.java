@@ -1,0 +1,141 @@
+package dev.sluice.server;
+
+import dev.sluice.Decision;
+import dev.sluice.Limiter;
+import dev.sluice.Rule;
+import io.micrometer.core.instrument.Counter;
+import io.micrometer.core.instrument.Gauge;
+import io.micrometer.core.instrument.Timer;
+import io.micrometer.core.instrument.binder.jvm.JvmMemoryMetrics;
+import io.micrometer.core.instrument.binder.jvm.JvmThreadMetrics;
+import io.micrometer.core.instrument.binder.system.ProcessorMetrics;
+import io.micrometer.core.instrument.binder.system.UptimeMetrics;
+import io.micrometer.prometheusmetrics.PrometheusConfig;
+import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
+
+/** What Prometheus is told. Names of rules are labels, identities never are. Thread-safe. */
+final class Meters {
+  private static final long LOCKS_KNOWN_NANOS = TimeUnit.SECONDS.toNanos(15);
+  private static final long DEGRADED_NANOS = TimeUnit.SECONDS.toNanos(5);
+
+  private final PrometheusMeterRegistry registry =
+      new PrometheusMeterRegistry(PrometheusConfig.DEFAULT);
+  private final Map<String, Counter[]> decisions = new ConcurrentHashMap<>();
+  private final Timer latency;
+  private final Counter overloads;
+  private final Counter degradedSeconds;
+  private final Limiter limiter;
+  private final AtomicLong lastUnmeteredNanos = new AtomicLong(System.nanoTime() - DEGRADED_NANOS);
+  private final AtomicLong lastDegradedSecond = new AtomicLong();
+  private final AtomicLong locksAskedNanos = new AtomicLong(System.nanoTime() - LOCKS_KNOWN_NANOS);
+  private volatile int locks;
+
+  Meters(Limiter limiter, String store) {
+    this.limiter = limiter;
+    this.latency =
+        Timer.builder("sluice.decision")
+            .description("Time from the call to its decision")
+            .tag("source", store)
+            .serviceLevelObjectives(
+                Duration.ofNanos(10_000),
+                Duration.ofNanos(100_000),
+                Duration.ofMillis(1),
+                Duration.ofMillis(5),
+                Duration.ofMillis(20),
+                Duration.ofMillis(50),
+                Duration.ofMillis(250),
+                Duration.ofSeconds(1))
+            .register(registry);
+    this.overloads =
+        Counter.builder("sluice.overloads")
+            .description("Requests answered 503 because too many were in work")
+            .register(registry);
+    this.degradedSeconds =
+        Counter.builder("sluice.degraded.seconds")
+            .description("Seconds in which a call was decided without the store")
+            .register(registry);
+    Gauge.builder("sluice.rules", () -> limiter.rules().size())
+        .description("Rules in force")
+        .register(registry);
+    Gauge.builder("sluice.rules.refused", () -> limiter.source().failure().isPresent() ? 1 : 0)
+        .description("1 while newer rules are refused and the last good ones go on")
+        .register(registry);
+    Gauge.builder("sluice.locks", this::locks)
+        .description("Accounts that are locked, as known at most 15 seconds ago")
+        .register(registry);
+    new JvmMemoryMetrics().bindTo(registry);
+    new JvmThreadMetrics().bindTo(registry);
+    new ProcessorMetrics().bindTo(registry);
+    new UptimeMetrics().bindTo(registry);
+  }
+
+  PrometheusMeterRegistry registry() {
+    return registry;
+  }
+
+  /** Counts a decision for every rule that the call named. */
+  void decided(List<String> rules, Decision decision, long startNanos) {
+    long now = System.nanoTime();
+    latency.record(now - startNanos, TimeUnit.NANOSECONDS);
+    int outcome = decision instanceof Decision.Unmetered ? 2 : decision.allowed() ? 0 : 1;
+    for (String rule : rules) {
+      counters(rule)[outcome].increment();
+    }
+    if (outcome == 2) {
+      lastUnmeteredNanos.set(now);
+      long second = TimeUnit.NANOSECONDS.toSeconds(now);
+      if (lastDegradedSecond.getAndSet(second) != second) {
+        degradedSeconds.increment();
+      }
+    }
+    for (String rule : decision.shadowDenials()) {
+      counters(rule)[3].increment();
+    }
+  }
+
+  void overloaded() {
+    overloads.increment();
+  }
+
+  /** Whether calls are, just now, decided without the store. */
+  boolean isDegraded() {
+    return System.nanoTime() - lastUnmeteredNanos.get() < DEGRADED_NANOS;
+  }
+
+  private Counter[] counters(String rule) {
+    Counter[] known = decisions.get(rule);
+    return known != null ? known : decisions.computeIfAbsent(rule, this::newCounters);
+  }
+
+  private Counter[] newCounters(String rule) {
+    return List.of("allowed", "denied", "unmetered", "shadow-denied").stream()
+        .map(
+            outcome ->
+                Counter.builder("sluice.decisions")
+                    .description("Decisions by rule and outcome")
+                    .tag("rule", rule)
+                    .tag("outcome", outcome)
+                    .register(registry))
+        .toArray(Counter[]::new);
+  }
+
+  private int locks() {
+    long asked = locksAskedNanos.get();
+    long now = System.nanoTime();
+    if (now - asked >= LOCKS_KNOWN_NANOS && locksAskedNanos.compareAndSet(asked, now)) {
+      limiter.locks(null).thenAccept(found -> locks = found.size());
+    }
+    return locks;
+  }
+
+  /** Makes the counters of rules that nobody has called yet, so that they read 0. */
+  void expect(List<Rule> rules) {
+    rules.forEach(rule -> counters(rule.name()));
+  }
+}

@@ -1,0 +1,67 @@
+package dev.sluice.server;
+
+import com.linecorp.armeria.common.HttpData;
+import com.linecorp.armeria.common.HttpRequest;
+import com.linecorp.armeria.common.HttpResponse;
+import com.linecorp.armeria.common.HttpStatus;
+import com.linecorp.armeria.common.MediaType;
+import com.linecorp.armeria.server.ServiceRequestContext;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.UncheckedIOException;
+import java.util.Objects;
+
+/** The routes that machines watch: liveness, readiness, metrics, and the API's description. */
+final class Probes {
+  private static final MediaType YAML = MediaType.parse("application/yaml");
+  private static final MediaType PROMETHEUS = MediaType.parse("text/plain; version=0.0.4");
+
+  private final Edge edge;
+  private final Meters meters;
+  private final Intake intake;
+
+  Probes(Edge edge, Meters meters, Intake intake) {
+    this.edge = edge;
+    this.meters = meters;
+    this.intake = intake;
+  }
+
+  /** {@code GET /health/live}: the process answers; the store is not asked. */
+  HttpResponse live(ServiceRequestContext ctx, HttpRequest request) {
+    return Replies.ok(json -> json.writeStringField("status", "live"));
+  }
+
+  /** {@code GET /health/ready}: false only while the service stops. */
+  HttpResponse ready(ServiceRequestContext ctx, HttpRequest request) {
+    boolean ready = !intake.isDraining();
+    return Replies.json(
+        ready ? HttpStatus.OK : HttpStatus.SERVICE_UNAVAILABLE,
+        MediaType.JSON,
+        json -> {
+          json.writeStringField("status", ready ? "ready" : "draining");
+          json.writeBooleanField("degraded", meters.isDegraded());
+          json.writeNumberField("rules", edge.limiter().rules().size());
+          json.writeBooleanField("rulesRefused", edge.limiter().source().failure().isPresent());
+        });
+  }
+
+  /** {@code GET /metrics}. */
+  HttpResponse metrics(ServiceRequestContext ctx, HttpRequest request) {
+    meters.expect(edge.limiter().rules().all());
+    return HttpResponse.of(HttpStatus.OK, PROMETHEUS, HttpData.ofUtf8(meters.registry().scrape()));
+  }
+
+  /** {@code GET /openapi.yaml}. */
+  HttpResponse openapi(ServiceRequestContext ctx, HttpRequest request) {
+    return HttpResponse.of(HttpStatus.OK, YAML, HttpData.wrap(resource("openapi.yaml")));
+  }
+
+  /** A file that is shipped beside this class. */
+  static byte[] resource(String name) {
+    try (InputStream in = Objects.requireNonNull(Probes.class.getResourceAsStream(name), name)) {
+      return in.readAllBytes();
+    } catch (IOException e) {
+      throw new UncheckedIOException(name, e);
+    }
+  }
+}

@@ -1,0 +1,83 @@
+package dev.sluice.server;
+
+import com.linecorp.armeria.common.AggregatedHttpResponse;
+import com.linecorp.armeria.common.ContentTooLargeException;
+import com.linecorp.armeria.common.HttpData;
+import com.linecorp.armeria.common.HttpResponse;
+import com.linecorp.armeria.common.HttpStatus;
+import com.linecorp.armeria.common.RequestHeaders;
+import com.linecorp.armeria.common.ResponseHeaders;
+import com.linecorp.armeria.server.HttpResponseException;
+import com.linecorp.armeria.server.HttpStatusException;
+import com.linecorp.armeria.server.RequestTimeoutException;
+import com.linecorp.armeria.server.ServerErrorHandler;
+import com.linecorp.armeria.server.ServiceConfig;
+import com.linecorp.armeria.server.ServiceRequestContext;
+import dev.sluice.http.UnreadableRequest;
+import java.util.List;
+import java.util.concurrent.CompletionException;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** Whatever goes wrong with a request, as the one kind of body that this service refuses with. */
+final class Refusals implements ServerErrorHandler {
+  private static final Logger LOG = LoggerFactory.getLogger("sluice.service");
+
+  @Override
+  public @Nullable HttpResponse onServiceException(ServiceRequestContext ctx, Throwable thrown) {
+    Throwable cause =
+        thrown instanceof CompletionException && thrown.getCause() != null
+            ? thrown.getCause()
+            : thrown;
+    if (cause instanceof BadInput bad) {
+      HttpStatus status = bad.isUnknownRule() ? HttpStatus.NOT_FOUND : HttpStatus.BAD_REQUEST;
+      return Replies.problem(status, bad.errors());
+    }
+    if (cause instanceof UnreadableRequest unreadable) {
+      return Replies.problem(HttpStatus.BAD_REQUEST, unreadable.errors());
+    }
+    if (cause instanceof IllegalArgumentException) {
+      return Replies.problem(HttpStatus.BAD_REQUEST, String.valueOf(cause.getMessage()));
+    }
+    if (cause instanceof ContentTooLargeException) {
+      return Replies.problem(
+          HttpStatus.REQUEST_ENTITY_TOO_LARGE,
+          "body: too large (expected: at most %,d bytes)".formatted(ctx.maxRequestLength()));
+    }
+    if (cause instanceof RequestTimeoutException) {
+      return Replies.problem(HttpStatus.SERVICE_UNAVAILABLE, "the service took too long");
+    }
+    if (cause instanceof HttpStatusException || cause instanceof HttpResponseException) {
+      return null; // rendered below
+    }
+    LOG.error("{} {} failed", ctx.method(), ctx.config().route().patternString(), cause);
+    return Replies.problem(
+        HttpStatus.INTERNAL_SERVER_ERROR, "the service failed; its log says why");
+  }
+
+  @Override
+  public AggregatedHttpResponse renderStatus(
+      @Nullable ServiceRequestContext ctx,
+      ServiceConfig config,
+      @Nullable RequestHeaders headers,
+      HttpStatus status,
+      @Nullable String description,
+      @Nullable Throwable cause) {
+    String what =
+        switch (status.code()) {
+          case 404 -> "no such route (expected: one of those in /openapi.yaml)";
+          case 405 -> "no such method on this route (expected: one of those in /openapi.yaml)";
+          case 413 -> "body: too large";
+          case 503 -> "the service is overloaded; try again later";
+          default -> status.reasonPhrase();
+        };
+    byte[] body = Replies.problemBytes(status, List.of(what));
+    ResponseHeaders rendered =
+        ResponseHeaders.builder(status)
+            .contentType(Replies.PROBLEM)
+            .contentLength(body.length)
+            .build();
+    return AggregatedHttpResponse.of(rendered, HttpData.wrap(body));
+  }
+}

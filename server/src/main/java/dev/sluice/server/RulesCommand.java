@@ -1,0 +1,94 @@
+package dev.sluice.server;
+
+import dev.sluice.Rules;
+import dev.sluice.rules.RuleErrors;
+import dev.sluice.rules.RuleFiles;
+import dev.sluice.rules.RuleWords;
+import java.io.PrintWriter;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Parameters;
+import picocli.CommandLine.Spec;
+
+/** {@code ./sluice rules check|explain|sample}: rule files, without any service. */
+@Command(
+    name = "rules",
+    description = "Reads rule files.",
+    synopsisSubcommandLabel = "(check | explain | sample)",
+    mixinStandardHelpOptions = true)
+final class RulesCommand {
+  @Spec private CommandSpec spec = CommandSpec.create();
+
+  @Command(
+      name = "check",
+      description =
+          "Names every mistake in a file, else lists its rules. Ends with 1 if it is bad.",
+      mixinStandardHelpOptions = true)
+  int check(@Parameters(paramLabel = "FILE") Path file) {
+    Rules rules = read(file);
+    if (rules == null) {
+      return 1;
+    }
+    RuleWords.table(rules).forEach(out()::println);
+    out().flush();
+    return 0;
+  }
+
+  @Command(
+      name = "explain",
+      description = "Says what passes a rule, and what does not, in sentences.",
+      mixinStandardHelpOptions = true)
+  int explain(
+      @Parameters(paramLabel = "FILE") Path file,
+      @Parameters(paramLabel = "RULE", arity = "0..1", description = "default: all of them")
+          @Nullable String rule) {
+    Rules rules = read(file);
+    if (rules == null) {
+      return 1;
+    }
+    if (rule != null && rules.find(rule) == null) {
+      err().println("sluice: " + CheckRequest.unknown(rule, rules));
+      return 1;
+    }
+    String separator = "";
+    for (var each : rules.all()) {
+      if (rule == null || rule.equals(each.name())) {
+        out().print(separator);
+        RuleWords.explain(rules, each.name()).forEach(out()::println);
+        separator = System.lineSeparator();
+      }
+    }
+    out().flush();
+    return 0;
+  }
+
+  @Command(
+      name = "sample",
+      description = "Prints the sample rules, to begin with: ./sluice rules sample > rules.yaml",
+      mixinStandardHelpOptions = true)
+  int sample() {
+    out().print(new String(Probes.resource("sample-rules.yaml"), StandardCharsets.UTF_8));
+    out().flush();
+    return 0;
+  }
+
+  private @Nullable Rules read(Path file) {
+    try {
+      return RuleFiles.read(file);
+    } catch (RuleErrors e) {
+      e.problems().forEach(err()::println);
+      return null;
+    }
+  }
+
+  private PrintWriter out() {
+    return spec.commandLine().getOut();
+  }
+
+  private PrintWriter err() {
+    return spec.commandLine().getErr();
+  }
+}

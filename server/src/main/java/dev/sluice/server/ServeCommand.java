@@ -1,0 +1,250 @@
+package dev.sluice.server;
+
+import dev.sluice.Durations;
+import dev.sluice.RuleSource;
+import dev.sluice.Store;
+import dev.sluice.http.ClientAddress;
+import dev.sluice.http.HeaderProfile;
+import dev.sluice.rules.FileRules;
+import dev.sluice.rules.RuleFiles;
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.Callable;
+import java.util.concurrent.CountDownLatch;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.ITypeConverter;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.Spec;
+
+/** {@code ./sluice serve}: runs the service until it is told to stop. */
+@Command(
+    name = "serve",
+    description = "Runs the service. Each option can also be given as SLUICE_<OPTION>.",
+    sortOptions = false,
+    showDefaultValues = true,
+    mixinStandardHelpOptions = true,
+    defaultValueProvider = FromEnvironment.class)
+final class ServeCommand implements Callable<Integer> {
+  @Spec private CommandSpec spec = CommandSpec.create();
+
+  @Option(names = "--port", defaultValue = "8080", description = "0 for any free port")
+  private int port;
+
+  @Option(names = "--rules", paramLabel = "FILE", description = "default: a sample")
+  private @Nullable Path rules;
+
+  @Option(
+      names = "--store",
+      defaultValue = "memory",
+      paramLabel = "STORE",
+      description = "memory, or redis://host:port")
+  private String store = "memory";
+
+  @Option(
+      names = "--admin-token",
+      paramLabel = "TOKEN",
+      description = "what operators must show; default: a new one, printed")
+  private @Nullable String adminToken;
+
+  @Option(names = "--host", defaultValue = "127.0.0.1", description = "0.0.0.0 for everywhere")
+  private String host = "127.0.0.1";
+
+  @Option(
+      names = "--trusted-proxies",
+      split = ",",
+      paramLabel = "CIDR",
+      description = "whose X-Forwarded-For is believed; default: nobody's")
+  private @Nullable List<String> trustedProxies;
+
+  @Option(
+      names = "--headers",
+      defaultValue = "both",
+      paramLabel = "PROFILE",
+      description = "of the gate: x-ratelimit, draft-11, both or none")
+  private String headers = "both";
+
+  @Option(names = "--log", defaultValue = "plain", description = "plain or json; on stderr")
+  private String log = "plain";
+
+  @Option(
+      names = "--store-deadline",
+      defaultValue = "50ms",
+      paramLabel = "DURATION",
+      converter = DurationOption.class,
+      description = "how long a decision may wait for Redis; then onStoreFailure speaks")
+  private Duration storeDeadline = Duration.ofMillis(50);
+
+  @Option(
+      names = "--forwarded-header",
+      defaultValue = "x-forwarded-for",
+      paramLabel = "HEADER",
+      description = "what trusted proxies write: x-forwarded-for or forwarded")
+  private String forwardedHeader = "x-forwarded-for";
+
+  @Option(
+      names = "--ipv6-prefix",
+      defaultValue = "64",
+      paramLabel = "BITS",
+      description = "how much of an IPv6 address is one client")
+  private int ipv6Prefix;
+
+  @Option(names = "--max-connections", defaultValue = "10000", paramLabel = "N")
+  private int maxConnections;
+
+  @Option(
+      names = "--max-in-flight",
+      defaultValue = "10000",
+      paramLabel = "N",
+      description = "requests in work at once; one more is answered 503")
+  private int maxInFlight;
+
+  @Option(names = "--max-request-bytes", defaultValue = "262144", paramLabel = "N")
+  private int maxRequestBytes;
+
+  @Option(
+      names = "--request-timeout",
+      defaultValue = "10s",
+      paramLabel = "DURATION",
+      converter = DurationOption.class)
+  private Duration requestTimeout = Duration.ofSeconds(10);
+
+  @Option(
+      names = "--drain-delay",
+      defaultValue = "0s",
+      converter = DurationOption.class,
+      description = "after SIGTERM: how long to be not ready and still take new connections")
+  private Duration drainDelay = Duration.ZERO;
+
+  @Option(
+      names = "--drain-timeout",
+      defaultValue = "10s",
+      converter = DurationOption.class,
+      description = "after SIGTERM: how long to wait for what is in work")
+  private Duration drainTimeout = Duration.ofSeconds(10);
+
+  /** Reads {@code 10s}. */
+  static final class DurationOption implements ITypeConverter<Duration> {
+    @Override
+    public Duration convert(String text) {
+      return text.equals("0") ? Duration.ZERO : Durations.parse(text);
+    }
+  }
+
+  @Override
+  public Integer call() throws Exception {
+    long startNanos = System.nanoTime();
+    Settings settings = settings();
+    AdminToken token = adminToken == null ? AdminToken.random() : AdminToken.of(adminToken);
+    RuleSource source = source();
+    Store opened = Stores.open(store, storeDeadline);
+    Service service = Service.start(settings, token, opened, source, store.replaceFirst(":.*", ""));
+    boolean made = adminToken == null;
+    Path tokenFile = AdminToken.file(service.port());
+    boolean kept = made && keep(token, tokenFile);
+    CountDownLatch stopped = new CountDownLatch(1);
+    Runtime.getRuntime().addShutdownHook(new Thread(() -> stop(service, token, tokenFile, kept)));
+    greet(service, token, made, kept ? tokenFile : null, startNanos);
+    stopped.await();
+    return 0;
+  }
+
+  private Settings settings() {
+    try {
+      if (!List.of("plain", "json").contains(log)) {
+        throw new IllegalArgumentException("log: '" + log + "' (expected: plain or json)");
+      }
+      System.setProperty("logback.configurationFile", "dev/sluice/server/log-" + log + ".xml");
+      if (port < 0 || port > 65_535) {
+        throw new IllegalArgumentException("port: " + port + " (expected: 0 to 65535)");
+      }
+      return new Settings(
+          host,
+          port,
+          ClientAddress.trusting(
+              trustedProxies == null ? List.of() : trustedProxies,
+              ClientAddress.Trail.parse(forwardedHeader),
+              ipv6Prefix),
+          HeaderProfile.parse(headers),
+          maxConnections,
+          maxInFlight,
+          maxRequestBytes,
+          requestTimeout,
+          drainDelay,
+          drainTimeout);
+    } catch (IllegalArgumentException e) {
+      throw new ParameterException(spec.commandLine(), String.valueOf(e.getMessage()), e);
+    }
+  }
+
+  private RuleSource source() {
+    return rules == null
+        ? RuleSource.fixed(
+            RuleFiles.parse("sample-rules.yaml", Probes.resource("sample-rules.yaml")))
+        : FileRules.watch(rules);
+  }
+
+  private boolean keep(AdminToken token, Path file) {
+    try {
+      token.writeTo(file);
+      return true;
+    } catch (IOException e) {
+      spec.commandLine()
+          .getErr()
+          .println("sluice: the token could not be kept in " + file + ": " + e);
+      return false;
+    }
+  }
+
+  /** Runs when the JVM is told to end; a service that was stopped in good order exits with 0. */
+  private void stop(Service service, AdminToken token, Path tokenFile, boolean kept) {
+    int status = 0;
+    try {
+      service.close();
+      if (kept) {
+        token.removeFrom(tokenFile);
+      }
+    } catch (IOException | RuntimeException e) {
+      spec.commandLine().getErr().println("sluice: did not stop in good order: " + e);
+      status = 1;
+    }
+    Runtime.getRuntime().halt(status);
+  }
+
+  private void greet(
+      Service service, AdminToken token, boolean made, @Nullable Path tokenFile, long startNanos) {
+    PrintWriter out = spec.commandLine().getOut();
+    boolean everywhere = host.equals("0.0.0.0") || host.equals("::");
+    String shownHost = everywhere ? "127.0.0.1" : host.contains(":") ? "[" + host + "]" : host;
+    String url = "http://" + shownHost + ":" + service.port();
+    out.printf("Sluice listens on %s%s%n", url, everywhere ? " and every other address" : "");
+    out.printf(
+        "  store   %s%s%n",
+        Stores.shown(store), store.equals("memory") ? " (forgets at the end)" : "");
+    out.printf(
+        "  rules   %d from %s%n",
+        service.limiter().rules().size(),
+        rules == null ? "sample-rules.yaml, a sample that comes with Sluice" : rules);
+    if (made) {
+      out.printf(
+          "  token   %s%s%n",
+          token.text(), tokenFile == null ? "" : "  (kept in " + tokenFile + ")");
+    }
+    out.printf("  ready   after %d ms%n", (System.nanoTime() - startNanos) / 1_000_000);
+    String elsewhere = url.equals(Remote.DEFAULT_URL) ? "" : " --url " + url;
+    out.printf("%nTry:  %s%n", example(url));
+    out.printf("      ./sluice locks list%s%n", elsewhere);
+    out.flush();
+  }
+
+  private String example(String url) {
+    return rules == null
+        ? "curl -i " + url + "/v1/gate/Everyone"
+        : "curl -s " + url + "/health/ready";
+  }
+}

@@ -1,0 +1,174 @@
+package dev.sluice.server;
+
+import com.linecorp.armeria.common.HttpData;
+import com.linecorp.armeria.common.HttpHeaderNames;
+import com.linecorp.armeria.common.HttpMethod;
+import com.linecorp.armeria.common.HttpRequest;
+import com.linecorp.armeria.common.HttpResponse;
+import com.linecorp.armeria.common.HttpStatus;
+import com.linecorp.armeria.common.ResponseHeaders;
+import com.linecorp.armeria.server.HttpService;
+import com.linecorp.armeria.server.Server;
+import com.linecorp.armeria.server.ServerBuilder;
+import com.linecorp.armeria.server.ServiceRequestContext;
+import dev.sluice.Limiter;
+import dev.sluice.RuleSource;
+import dev.sluice.Store;
+import java.net.InetSocketAddress;
+import java.time.Duration;
+import java.util.List;
+import java.util.Objects;
+import java.util.concurrent.CompletionException;
+
+/** The HTTP service around a store and rules. Closing it drains it, then closes both. */
+final class Service implements AutoCloseable {
+  private static final Duration QUIET = Duration.ofSeconds(1);
+
+  private final Settings settings;
+  private final AdminToken token;
+  private final Limiter limiter;
+  private final Intake intake;
+  private final Server server;
+
+  private Service(
+      Settings settings, AdminToken token, Store store, RuleSource rules, String storeName) {
+    this.settings = settings;
+    this.token = token;
+    this.limiter = Limiter.of(store, rules);
+    Meters meters = new Meters(limiter, storeName);
+    this.intake = new Intake(settings.mostInFlight(), meters);
+    Edge edge = new Edge(limiter, settings.client());
+    Receipts receipts = new Receipts(token.keyFor("receipts"));
+    Decisions decisions = new Decisions(edge, receipts, meters, settings.headers());
+    ServerBuilder builder = Server.builder();
+    protect(builder, meters);
+    open(builder, decisions, new Probes(edge, meters, intake));
+    guarded(builder, new Admin(edge, store));
+    this.server = builder.build();
+  }
+
+  /** Starts a service; throws {@link CannotListen} if it cannot have its port. */
+  static Service start(
+      Settings settings, AdminToken token, Store store, RuleSource rules, String storeName) {
+    Service service = new Service(settings, token, store, rules, storeName);
+    try {
+      service.server.start().join();
+    } catch (CompletionException e) {
+      service.limiter.close();
+      throw new CannotListen(
+          settings.host(), settings.port(), Objects.requireNonNullElse(e.getCause(), e));
+    }
+    return service;
+  }
+
+  /** The address or the port is not to be had. */
+  static final class CannotListen extends RuntimeException {
+    private static final long serialVersionUID = 1L;
+
+    CannotListen(String host, int port, Throwable cause) {
+      super("cannot listen on %s:%d: %s".formatted(host, port, reason(cause)), cause);
+    }
+
+    private static String reason(Throwable cause) {
+      String message = String.valueOf(cause.getMessage());
+      return message.contains("already in use")
+          ? "the port is taken (choose another with --port, 0 for any free one)"
+          : message + " (choose another address with --host, or port with --port)";
+    }
+  }
+
+  private void protect(ServerBuilder builder, Meters meters) {
+    builder
+        .http(new InetSocketAddress(settings.host(), settings.port()))
+        .meterRegistry(meters.registry())
+        .maxNumConnections(settings.mostConnections())
+        .maxRequestLength(settings.mostRequestBytes())
+        .requestTimeout(settings.requestTimeout())
+        .idleTimeout(Duration.ofSeconds(60))
+        .http1MaxInitialLineLength(8 * 1024)
+        .http1MaxHeaderSize(32 * 1024)
+        .http2MaxHeaderListSize(32 * 1024)
+        .http2MaxStreamsPerConnection(256)
+        .http2MaxResetFramesPerWindow(400, 30)
+        .gracefulShutdownTimeout(QUIET, settings.drainTimeout())
+        .unloggedExceptionsReportInterval(Duration.ZERO)
+        .disableServerHeader()
+        .setHeader(HttpHeaderNames.X_CONTENT_TYPE_OPTIONS, "nosniff")
+        .errorHandler(new Refusals())
+        .decorator(intake);
+  }
+
+  private static void open(ServerBuilder builder, Decisions decisions, Probes probes) {
+    builder.route().post("/v1/check").build(decisions::check);
+    builder.route().post("/v1/settle").build(decisions::settle);
+    builder.route().path("/v1/gate/{rule}").build(decisions::gate);
+    builder.route().get("/health/live").build(probes::live);
+    builder.route().get("/health/ready").build(probes::ready);
+    builder.route().get("/metrics").build(probes::metrics);
+    builder.route().get("/openapi.yaml").build(probes::openapi);
+  }
+
+  private void guarded(ServerBuilder builder, Admin admin) {
+    guard(builder, HttpMethod.GET, "/v1/rules", admin::rules);
+    guard(builder, HttpMethod.GET, "/v1/rules/{name}", admin::rule);
+    guard(builder, HttpMethod.GET, "/v1/accounts/{rule}", admin::account);
+    guard(builder, HttpMethod.DELETE, "/v1/accounts/{rule}", admin::reset);
+    guard(builder, HttpMethod.GET, "/v1/locks", admin::locks);
+    guard(builder, HttpMethod.PUT, "/v1/locks/{rule}", admin::lock);
+    guard(builder, HttpMethod.DELETE, "/v1/locks/{rule}", admin::lift);
+  }
+
+  private void guard(ServerBuilder builder, HttpMethod method, String path, HttpService service) {
+    builder
+        .route()
+        .path(path)
+        .methods(method)
+        .build((ctx, request) -> admitted(service, ctx, request));
+  }
+
+  private HttpResponse admitted(HttpService service, ServiceRequestContext ctx, HttpRequest request)
+      throws Exception {
+    if (token.isShownBy(request.headers())) {
+      return service.serve(ctx, request);
+    }
+    byte[] body =
+        Replies.problemBytes(
+            HttpStatus.UNAUTHORIZED,
+            List.of("this route needs the admin token (expected: Authorization: Bearer …)"));
+    ResponseHeaders headers =
+        ResponseHeaders.builder(HttpStatus.UNAUTHORIZED)
+            .contentType(Replies.PROBLEM)
+            .add(HttpHeaderNames.WWW_AUTHENTICATE, "Bearer realm=\"sluice\"")
+            .contentLength(body.length)
+            .build();
+    return HttpResponse.of(headers, HttpData.wrap(body));
+  }
+
+  /** The routes and their methods, for the test of their description. */
+  List<String> routes() {
+    return server.serviceConfigs().stream()
+        .map(config -> config.route().methods() + " " + config.route().patternString())
+        .toList();
+  }
+
+  Limiter limiter() {
+    return limiter;
+  }
+
+  int port() {
+    return Objects.requireNonNull(server.activePort()).localAddress().getPort();
+  }
+
+  /** Not ready from now on; waits for what is in work, then stops. */
+  @Override
+  public void close() {
+    intake.drain();
+    try {
+      Thread.sleep(settings.drainDelay().toMillis());
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
+    server.stop().join();
+    limiter.close();
+  }
+}

@@ -1,0 +1,37 @@
+package dev.sluice.server;
+
+import dev.sluice.Store;
+import dev.sluice.Text;
+import dev.sluice.memory.MemoryStore;
+import dev.sluice.redis.RedisStore;
+import java.time.Duration;
+
+/** The one place where the name of a store becomes a store. */
+final class Stores {
+  private Stores() {}
+
+  /**
+   * Opens {@code memory} or {@code redis://…}.
+   *
+   * @param deadline how long a decision may wait for Redis
+   */
+  static Store open(String name, Duration deadline) {
+    if (name.equals("memory")) {
+      return MemoryStore.create();
+    }
+    if (isRedis(name)) {
+      return RedisStore.at(name).deadline(deadline).open();
+    }
+    throw new IllegalArgumentException(
+        "store: %s (expected: memory or redis://host:port)".formatted(Text.quoted(shown(name))));
+  }
+
+  /** The name without what is secret in it. */
+  static String shown(String name) {
+    return name.replaceFirst("(?<=//)[^/]*@", "");
+  }
+
+  private static boolean isRedis(String name) {
+    return name.matches("redis[a-z-]*:.*");
+  }
+}

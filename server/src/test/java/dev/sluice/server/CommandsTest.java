@@ -1,0 +1,166 @@
+package dev.sluice.server;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.PrintWriter;
+import java.io.StringWriter;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.util.Arrays;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import picocli.CommandLine;
+
+/** The commands, against a service that runs in this JVM. */
+class CommandsTest {
+  private static Sluice sluice;
+
+  @BeforeAll
+  static void start() {
+    sluice = Sluice.start();
+  }
+
+  @AfterAll
+  static void stop() {
+    sluice.close();
+  }
+
+  private record Ended(int status, String out, String err) {}
+
+  private static Ended run(String... arguments) {
+    StringWriter out = new StringWriter();
+    StringWriter err = new StringWriter();
+    CommandLine line = Main.commandLine().setOut(new PrintWriter(out)).setErr(new PrintWriter(err));
+    int status = line.execute(arguments);
+    return new Ended(status, out.toString(), err.toString());
+  }
+
+  private static Ended remote(String... arguments) {
+    return run(
+        Stream.concat(
+                Arrays.stream(arguments), Stream.of("--url", sluice.url(), "--token", Sluice.TOKEN))
+            .toArray(String[]::new));
+  }
+
+  @Test
+  void aCheckIsATableAndAStatus() {
+    Ended allowed = remote("check", "SecureLogin", "login=amy");
+    remote("check", "SecureLogin", "login=amy");
+    Ended denied = remote("check", "SecureLogin", "login=amy");
+
+    assertThat(allowed.status()).isZero();
+    assertThat(allowed.out())
+        .isEqualTo(
+            """
+            allowed
+            RULE         IDENTITY   LIMIT     LEFT  WAIT  BACK IN  LOCKED UNTIL
+            SecureLogin  login=amy  2 per 1d  1     -     1d       -
+            """);
+    assertThat(denied.status()).isEqualTo(3);
+    assertThat(denied.out()).startsWith("denied: passes in 1d\n");
+  }
+
+  @Test
+  void locksAreSetListedAndLifted() {
+    Ended set =
+        remote("locks", "set", "SecureLogin", "login=bea", "--for", "30m", "--reason", "too loud");
+    Ended list = remote("locks", "list", "--rule", "SecureLogin");
+    Ended json = remote("locks", "list", "--json");
+    Ended lifted = remote("locks", "lift", "SecureLogin", "login=bea");
+    Ended again = remote("locks", "lift", "SecureLogin", "login=bea");
+
+    assertThat(set.status()).isZero();
+    assertThat(list.out()).containsPattern("SecureLogin +login=bea +\\S+Z +too loud\n");
+    assertThat(json.out()).contains("\"account\" : \"login=bea\"");
+    assertThat(lifted).isEqualTo(new Ended(0, "lifted\n", ""));
+    assertThat(again).isEqualTo(new Ended(3, "was not locked\n", ""));
+  }
+
+  @Test
+  void accountsAreShownAndReset() {
+    remote("check", "SecureForgotAccount", "login=cid");
+
+    assertThat(remote("accounts", "show", "SecureForgotAccount", "login=cid").out())
+        .contains("3 per 30m  2 ");
+    assertThat(remote("accounts", "reset", "SecureForgotAccount", "login=cid").out())
+        .isEqualTo("reset\n");
+    assertThat(remote("accounts", "reset", "SecureForgotAccount", "login=cid").status())
+        .isEqualTo(3);
+  }
+
+  @Test
+  void whatGoesWrongIsSaid() throws Exception {
+    assertThat(remote("check", "SecureLogon", "login=x").err())
+        .isEqualTo("sluice: rule 'SecureLogon': unknown (did you mean 'SecureLogin'?)\n");
+    assertThat(remote("check", "SecureLogin", "ann").err())
+        .isEqualTo("sluice: identity: 'ann' (expected: such as login=ann)\n");
+    assertThat(run("locks", "list", "--url", sluice.url(), "--token", "wrong").err())
+        .contains("needs the admin token", "--token or SLUICE_ADMIN_TOKEN");
+    assertThat(run("locks", "list", "--url", "http://127.0.0.1:" + Program.freePort()).err())
+        .contains("no service at http://127.0.0.1:", "(start one: ./sluice serve)");
+    assertThat(run("locks", "liszt").status()).isEqualTo(2);
+  }
+
+  @Test
+  void aTakenPortIsSaid() throws Exception {
+    try (ServerSocket taken = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+      Ended ended = run("serve", "--port", "" + taken.getLocalPort());
+
+      assertThat(ended.status()).isEqualTo(1);
+      assertThat(ended.err())
+          .isEqualTo(
+              "sluice: cannot listen on 127.0.0.1:%d: the port is taken (choose another with --port, 0 for any free one)\n"
+                  .formatted(taken.getLocalPort()));
+    }
+  }
+
+  @Test
+  void badOptionsAreSaid() {
+    assertThat(run("serve", "--headers", "draft-7").err())
+        .startsWith("sluice: headers: 'draft-7' (expected: one of x-ratelimit, ");
+    assertThat(run("serve", "--trusted-proxies", "10.0.0.1/8").err())
+        .startsWith("sluice: trusted proxy '10.0.0.1/8' (expected: ");
+    assertThat(run("serve", "--store", "mysql://u:secret@h").err())
+        .isEqualTo("sluice: store: 'mysql://h' (expected: memory or redis://host:port)\n");
+    assertThat(run("serve", "--admin-token", "short").err())
+        .startsWith("sluice: admin token: 5 characters (expected: at least 8 ");
+    assertThat(run("serve", "--rules", "no-such-file.yaml").err()).contains("no such file");
+  }
+
+  @Test
+  void ruleFilesAreCheckedAndExplained(@TempDir Path directory) throws Exception {
+    Path good = Files.writeString(directory.resolve("good.yaml"), run("rules", "sample").out());
+    Path bad =
+        Files.writeString(
+            directory.resolve("bad.yaml"),
+            "rules:\n  A: {by: [ip], limit: 0 per 1s}\n  B: {by: [ip], limit: x}\n");
+
+    assertThat(run("rules", "check", good.toString()).out()).contains("SecureForgotAccount");
+    assertThat(run("rules", "explain", good.toString(), "SecureLogin").out())
+        .contains("SecureLogin");
+    Ended refused = run("rules", "check", bad.toString());
+    assertThat(refused.status()).isEqualTo(1);
+    assertThat(refused.err()).contains("rule 'A'", "rule 'B'");
+  }
+
+  @Test
+  void theTokenIsReadableByItsUserAlone(@TempDir Path directory) throws Exception {
+    Path file = directory.resolve("home/.sluice/admin-token-1");
+    AdminToken token = AdminToken.random();
+
+    token.writeTo(file);
+    token.writeTo(file);
+
+    assertThat(AdminToken.readFrom(file)).contains(token.text());
+    assertThat(PosixFilePermissions.toString(Files.getPosixFilePermissions(file)))
+        .isEqualTo("rw-------");
+    token.removeFrom(file);
+    assertThat(file).doesNotExist();
+  }
+}

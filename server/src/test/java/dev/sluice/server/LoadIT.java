@@ -1,0 +1,32 @@
+package dev.sluice.server;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.sluice.testing.Needs;
+import java.nio.file.Path;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+class LoadIT {
+  @TempDir private Path directory;
+
+  /** The load test of the seeds: 1,200 requests, 50 at a time, of which 1,000 may pass. */
+  @Test
+  @Needs("ab")
+  void exactlyAThousandOfTwelveHundredPass() throws Exception {
+    try (Sluice sluice = Sluice.start()) {
+      String printed =
+          Program.run(
+              directory,
+              List.of("ab", "-q", "-n", "1200", "-c", "50", sluice.url() + "/v1/gate/Everyone"));
+
+      assertThat(printed).contains("Complete requests:      1200\n");
+      assertThat(printed).contains("Non-2xx responses:      200\n");
+      String metrics = sluice.get("/metrics").response().body();
+      assertThat(metrics)
+          .contains("sluice_decisions_total{outcome=\"allowed\",rule=\"Everyone\"} 1000.0")
+          .contains("sluice_decisions_total{outcome=\"denied\",rule=\"Everyone\"} 200.0");
+    }
+  }
+}

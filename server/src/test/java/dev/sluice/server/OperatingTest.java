@@ -1,0 +1,110 @@
+package dev.sluice.server;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import ch.qos.logback.classic.Level;
+import ch.qos.logback.classic.Logger;
+import ch.qos.logback.classic.spi.ILoggingEvent;
+import ch.qos.logback.core.read.ListAppender;
+import com.linecorp.armeria.client.WebClient;
+import dev.sluice.http.ClientAddress;
+import dev.sluice.http.HeaderProfile;
+import java.net.http.HttpRequest;
+import java.time.Duration;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.slf4j.LoggerFactory;
+
+/** What an operator relies on when things are not well. */
+class OperatingTest {
+  @Test
+  void overloadIs503AndNever429() {
+    Settings full =
+        new Settings(
+            "127.0.0.1",
+            0,
+            ClientAddress.ofPeer(),
+            HeaderProfile.BOTH,
+            100,
+            0,
+            1_000,
+            Duration.ofSeconds(10),
+            Duration.ZERO,
+            Duration.ofSeconds(1));
+    try (Sluice sluice = Sluice.start(full)) {
+      Sluice.Answer answer = sluice.get("/v1/gate/Everyone");
+
+      assertThat(answer.status()).isEqualTo(503);
+      assertThat(answer.errors()).containsExactly("the service is overloaded; try again later");
+    }
+  }
+
+  @Test
+  void aSilentStoreIsWhatTheRuleSays() throws Exception {
+    String rules =
+        """
+        facets: {ip: client-address}
+        rules:
+          Strict: {by: [ip], limit: 5 per 1m, onStoreFailure: deny}
+          Open: {by: [ip], limit: 5 per 1m, onStoreFailure: allow}
+        """;
+    String nobody = "redis://127.0.0.1:" + Program.freePort();
+    try (Sluice sluice =
+        Sluice.start(Settings.defaults(), rules, Stores.open(nobody, Duration.ofMillis(50)))) {
+      Sluice.Answer strict = sluice.get("/v1/gate/Strict");
+      Sluice.Answer open = sluice.get("/v1/gate/Open");
+
+      assertThat(strict.status()).isEqualTo(503);
+      assertThat(strict.header("Retry-After")).isEqualTo("1");
+      assertThat(strict.json().path("type").asText()).endsWith("#temporary-reduced-capacity");
+      assertThat(open.status()).isEqualTo(200);
+      assertThat(sluice.get("/health/live").status()).isEqualTo(200);
+      assertThat(sluice.get("/health/ready").status()).isEqualTo(200);
+      assertThat(sluice.get("/health/ready").json().path("degraded").asBoolean()).isTrue();
+      assertThat(sluice.get("/metrics").response().body())
+          .contains("sluice_decisions_total{outcome=\"unmetered\",rule=\"Strict\"} 1.0");
+    }
+  }
+
+  @Test
+  void everyChangeIsInTheAuditLog() {
+    Logger audit = (Logger) LoggerFactory.getLogger("sluice.audit");
+    ListAppender<ILoggingEvent> log = new ListAppender<>();
+    log.start();
+    audit.setLevel(Level.INFO);
+    audit.addAppender(log);
+    try (Sluice sluice = Sluice.start()) {
+      sluice.send(
+          sluice
+              .admin("PUT", "/v1/locks/SecureLogin?login=ann")
+              .header("Sluice-User", "eve\tx")
+              .PUT(
+                  HttpRequest.BodyPublishers.ofString("{\"duration\":\"1h\",\"reason\":\"why\"}")));
+      sluice.send(sluice.admin("DELETE", "/v1/locks/SecureLogin?login=ann"));
+      sluice.send(sluice.admin("DELETE", "/v1/accounts/Api?apiKey=hush-hush"));
+      sluice.send(sluice.request("DELETE", "/v1/accounts/SecureLogin?login=ann"));
+    } finally {
+      audit.detachAppender(log);
+    }
+
+    List<String> lines =
+        log.list.stream().map(event -> event.getKeyValuePairs().toString()).toList();
+    assertThat(lines).hasSize(3);
+    assertThat(lines.get(0))
+        .contains("who=\"'eve\\u0009x' at 127.0.0.1\"", "what=\"lock set\"")
+        .contains("identity=\"login=ann\"", "before=\"2 of 2 left\"", ": why\"");
+    assertThat(lines.get(1))
+        .contains("what=\"lock lifted\"", "locked until ", "after=\"not locked\"");
+    assertThat(lines.get(2)).contains("what=\"account reset\"").doesNotContain("hush-hush");
+  }
+
+  @Test
+  void http1AndHttp2AreOnOnePort() {
+    try (Sluice sluice = Sluice.start()) {
+      String h2c = sluice.url().replace("http:", "h2c:");
+
+      assertThat(WebClient.of(h2c).blocking().get("/health/live").status().code()).isEqualTo(200);
+      assertThat(sluice.get("/health/live").status()).isEqualTo(200);
+    }
+  }
+}

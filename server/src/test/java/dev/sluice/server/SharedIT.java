@@ -1,0 +1,68 @@
+package dev.sluice.server;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.sluice.Store;
+import dev.sluice.redis.testing.RedisProcess;
+import dev.sluice.testing.Needs;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Two services on one Redis are one. */
+class SharedIT {
+  private static final Pattern REFUSED = Pattern.compile("Non-2xx responses:\\s+(\\d+)");
+
+  @TempDir private Path directory;
+
+  @Test
+  @Needs("ab")
+  void aThousandPassInSum() throws Exception {
+    try (RedisProcess redis = RedisProcess.start(RedisProcess.newest());
+        Sluice one = Sluice.start(open(redis));
+        Sluice two = Sluice.start(open(redis));
+        Program first = Program.start(directory, ab(one));
+        Program second = Program.start(directory, ab(two))) {
+      first.await(120);
+      second.await(120);
+
+      assertThat(first.printed()).contains("Complete requests:      600\n");
+      assertThat(second.printed()).contains("Complete requests:      600\n");
+      assertThat(refused(first) + refused(second)).isEqualTo(200);
+    }
+  }
+
+  /** With a deadline that a busy machine keeps, for past it the rule lets everybody pass. */
+  private static Store open(RedisProcess redis) {
+    return Stores.open(redis.uri(), Duration.ofSeconds(20));
+  }
+
+  private static List<String> ab(Sluice sluice) {
+    return List.of("ab", "-q", "-n", "600", "-c", "25", sluice.url() + "/v1/gate/Everyone");
+  }
+
+  private static int refused(Program ab) throws Exception {
+    Matcher found = REFUSED.matcher(ab.printed());
+    return found.find() ? Integer.parseInt(found.group(1)) : 0;
+  }
+
+  @Test
+  void aReceiptOfOneIsHonouredByTheOther() throws Exception {
+    try (RedisProcess redis = RedisProcess.start(RedisProcess.newest());
+        Sluice one = Sluice.start(open(redis));
+        Sluice two = Sluice.start(open(redis))) {
+      String call = "{\"rule\":\"SecureLogin\",\"identity\":{\"login\":\"ann\"},\"cost\":2}";
+      String receipt = one.post("/v1/check", call).json().path("receipt").asText();
+
+      Sluice.Answer settled =
+          two.post("/v1/settle", "{\"receipt\":\"" + receipt + "\",\"cost\":0}");
+
+      assertThat(settled.json().path("settled").asBoolean()).isTrue();
+      assertThat(two.post("/v1/check", call).json().path("allowed").asBoolean()).isTrue();
+    }
+  }
+}

@@ -1,0 +1,131 @@
+package dev.sluice.server;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import dev.sluice.RuleSource;
+import dev.sluice.Store;
+import dev.sluice.memory.MemoryStore;
+import dev.sluice.rules.RuleFiles;
+import java.io.IOException;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.List;
+
+/** A service in this JVM on a free port, on the memory store with the sample rules. */
+final class Sluice implements AutoCloseable {
+  static final String TOKEN = "a-token-for-tests";
+
+  private static final ObjectMapper MAPPER = new ObjectMapper();
+
+  private final Service service;
+  private final HttpClient client =
+      HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build();
+
+  private Sluice(Service service) {
+    this.service = service;
+  }
+
+  static Sluice start() {
+    return start(Settings.defaults());
+  }
+
+  static Sluice start(Settings settings) {
+    return start(settings, sample());
+  }
+
+  private static String sample() {
+    return new String(Probes.resource("sample-rules.yaml"), StandardCharsets.UTF_8);
+  }
+
+  static Sluice start(Store store) {
+    return start(Settings.defaults(), sample(), store);
+  }
+
+  static Sluice start(Settings settings, String rules) {
+    return start(settings, rules, MemoryStore.create());
+  }
+
+  static Sluice start(Settings settings, String rules, Store store) {
+    return new Sluice(
+        Service.start(
+            settings,
+            AdminToken.of(TOKEN),
+            store,
+            RuleSource.fixed(RuleFiles.parse("rules.yaml", rules)),
+            "memory"));
+  }
+
+  Service service() {
+    return service;
+  }
+
+  String url() {
+    return "http://127.0.0.1:" + service.port();
+  }
+
+  /** A request to a path; add to it, then {@link #send}. */
+  HttpRequest.Builder request(String method, String path) {
+    return HttpRequest.newBuilder(URI.create(url() + path))
+        .method(method, HttpRequest.BodyPublishers.noBody());
+  }
+
+  HttpRequest.Builder admin(String method, String path) {
+    return request(method, path).header("Authorization", "Bearer " + TOKEN);
+  }
+
+  Answer post(String path, String body) {
+    return post(path, body.getBytes(StandardCharsets.UTF_8));
+  }
+
+  Answer post(String path, byte[] body) {
+    return send(request("POST", path).POST(HttpRequest.BodyPublishers.ofByteArray(body)));
+  }
+
+  Answer get(String path) {
+    return send(request("GET", path));
+  }
+
+  Answer send(HttpRequest.Builder request) {
+    try {
+      HttpResponse<String> response =
+          client.send(request.build(), HttpResponse.BodyHandlers.ofString());
+      return new Answer(response);
+    } catch (IOException | InterruptedException e) {
+      throw new AssertionError(e);
+    }
+  }
+
+  /** What came back. */
+  record Answer(HttpResponse<String> response) {
+    int status() {
+      return response.statusCode();
+    }
+
+    String header(String name) {
+      return response.headers().firstValue(name).orElse("(none)");
+    }
+
+    JsonNode json() {
+      try {
+        return MAPPER.readTree(response.body());
+      } catch (IOException e) {
+        throw new AssertionError(response.body(), e);
+      }
+    }
+
+    List<String> errors() {
+      List<String> errors = new ArrayList<>();
+      json().path("errors").forEach(error -> errors.add(error.asText()));
+      return errors;
+    }
+  }
+
+  @Override
+  public void close() {
+    service.close();
+  }
+}
