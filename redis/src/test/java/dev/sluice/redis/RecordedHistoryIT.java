@@ -1,0 +1,249 @@
+package dev.sluice.redis;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.sluice.Charge;
+import dev.sluice.Decision;
+import dev.sluice.Intent;
+import dev.sluice.Limit;
+import dev.sluice.Limit.FixedWindow;
+import dev.sluice.Limit.SlidingWindow;
+import dev.sluice.Limit.TokenBucket;
+import dev.sluice.OnStoreFailure;
+import dev.sluice.Plan;
+import dev.sluice.Terms;
+import dev.sluice.memory.MemoryStore;
+import dev.sluice.redis.HistoryRecorder.Entry;
+import dev.sluice.redis.testing.RedisProcess;
+import java.io.BufferedInputStream;
+import java.io.DataInputStream;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Instant;
+import java.time.temporal.ChronoUnit;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Three processes of sixteen threads on one Redis: what they saw is checked afterwards. */
+class RecordedHistoryIT {
+  private static final int PROCESSES = 3;
+  private static final int DECISIONS = 6_300; // of each thread; 302,400 in all
+  private static final long SEED = Long.getLong("sluice.from", 1_000_000);
+
+  @TempDir Path folder;
+
+  @Test
+  void everyDecisionOfSeveralProcessesKeepsThePromises() throws Exception {
+    try (RedisProcess redis = RedisProcess.start(RedisProcess.newest())) {
+      List<Entry> history = record(redis.uri());
+      System.out.printf(
+          "RecordedHistoryIT: %,d decisions, %,d allowed, -Dsluice.from=%d%n",
+          history.size(), history.stream().filter(Entry::allowed).count(), SEED);
+      assertThat(history.size()).isGreaterThanOrEqualTo(300_000);
+      try (RedisStore store = RedisStore.at(redis.uri()).openBare()) {
+        for (int limit = 0; limit < HistoryRecorder.LIMITS.size(); limit++) {
+          for (int account = 0; account < HistoryRecorder.ACCOUNTS; account++) {
+            check(history, limit, account, store);
+          }
+        }
+      }
+      assertThat(redis.keysWithoutTtl()).isEmpty();
+    }
+  }
+
+  private List<Entry> record(String uri) throws IOException, InterruptedException {
+    List<Process> processes = new ArrayList<>();
+    for (int i = 0; i < PROCESSES; i++) {
+      processes.add(
+          new ProcessBuilder(
+                  Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                  "-Xmx256m",
+                  "-cp",
+                  System.getProperty("java.class.path"),
+                  HistoryRecorder.class.getName(),
+                  uri,
+                  Long.toString(SEED + 100L * i),
+                  Integer.toString(DECISIONS),
+                  folder.resolve("history" + i).toString())
+              .redirectErrorStream(true)
+              .redirectOutput(folder.resolve("said" + i).toFile())
+              .start());
+    }
+    List<Entry> all = new ArrayList<>();
+    for (int i = 0; i < PROCESSES; i++) {
+      assertThat(processes.get(i).waitFor())
+          .as(Files.readString(folder.resolve("said" + i)))
+          .isZero();
+      all.addAll(read(folder.resolve("history" + i)));
+    }
+    return all;
+  }
+
+  private static List<Entry> read(Path file) throws IOException {
+    List<Entry> entries = new ArrayList<>();
+    try (DataInputStream in =
+        new DataInputStream(new BufferedInputStream(Files.newInputStream(file)))) {
+      while (in.available() > 0) {
+        entries.add(
+            new Entry(
+                in.readByte(),
+                in.readByte(),
+                in.readByte(),
+                in.readBoolean(),
+                in.readLong(),
+                in.readLong()));
+      }
+    }
+    return entries;
+  }
+
+  private static void check(List<Entry> history, int which, int account, RedisStore store) {
+    Limit limit = HistoryRecorder.LIMITS.get(which);
+    List<Entry> own =
+        history.stream().filter(e -> e.limit() == which && e.account() == account).toList();
+    List<Entry> allowed =
+        own.stream().filter(Entry::allowed).sorted(Comparator.comparingLong(Entry::from)).toList();
+    List<Entry> denied = own.stream().filter(e -> !e.allowed()).toList();
+
+    assertThat(tooMuch(limit, allowed)).as("oracle 1, %s", limit).isEmpty();
+    assertThat(denied.stream().filter(e -> !isJustified(limit, allowed, e)))
+        .as("oracle 2, %s", limit)
+        .isEmpty();
+    assertThat(refusedAlone(limit, which, account, allowed)).as("oracle 3, %s", limit).isEmpty();
+    if (which >= 4) {
+      long cost = allowed.stream().mapToLong(Entry::cost).sum();
+      assertThat(cost).as("oracle 11, %s", limit).isBetween(limit.quota() - 1, limit.quota());
+      assertThat(limit.quota() - remaining(store, which, account))
+          .as("oracle 7, %s", limit)
+          .isEqualTo(cost);
+    }
+  }
+
+  /** Calls that broke the promise: with those before them, more than the limit allows. */
+  private static List<Entry> tooMuch(Limit limit, List<Entry> allowed) {
+    List<Entry> found = new ArrayList<>();
+    int first = 0;
+    long sum = 0;
+    for (int i = 0; i < allowed.size(); i++) {
+      Entry entry = allowed.get(i);
+      sum += entry.cost();
+      if (limit instanceof TokenBucket bucket) {
+        long within = 0;
+        for (int j = i; j >= 0; j--) {
+          within += allowed.get(j).cost();
+          if (exceeds(bucket, within, entry.from() - allowed.get(j).from())) {
+            found.add(entry);
+            break;
+          }
+        }
+        continue;
+      }
+      while (!together(limit, allowed.get(first).from(), entry.from())) {
+        sum -= allowed.get(first++).cost();
+      }
+      if (sum > limit.quota()) {
+        found.add(entry);
+      }
+    }
+    return found;
+  }
+
+  /** Whether so much in so long is more than capacity + refill · t / period. */
+  private static boolean exceeds(TokenBucket bucket, long cost, long micros) {
+    long periodMicros = bucket.period().toNanos() / 1_000;
+    return Math.multiplyExact(cost - bucket.capacity(), periodMicros)
+        > Math.multiplyExact(bucket.refill(), micros);
+  }
+
+  /** Whether two moments lie in one window. */
+  private static boolean together(Limit limit, long earlier, long later) {
+    if (limit instanceof FixedWindow window) {
+      return window.cycle().at(earlier).equals(window.cycle().at(later));
+    }
+    return later - earlier < limit.window().toNanos() / 1_000;
+  }
+
+  /** Whether at some moment between question and answer there was no room for the cost. */
+  private static boolean isJustified(Limit limit, List<Entry> allowed, Entry denied) {
+    int last = lastUntil(allowed, denied.to());
+    if (isFullAt(limit, allowed, last, denied.to(), denied.cost())) {
+      return true;
+    }
+    int i = last;
+    while (i >= 0 && allowed.get(i).from() >= denied.from()) {
+      if (isFullAt(limit, allowed, i, allowed.get(i).from(), denied.cost())) {
+        return true;
+      }
+      i--;
+    }
+    return isFullAt(limit, allowed, i, denied.from(), denied.cost());
+  }
+
+  /** The place of the last call at or before a moment, or -1. */
+  private static int lastUntil(List<Entry> allowed, long moment) {
+    int low = 0;
+    int high = allowed.size();
+    while (low < high) {
+      int middle = (low + high) >>> 1;
+      if (allowed.get(middle).from() <= moment) {
+        low = middle + 1;
+      } else {
+        high = middle;
+      }
+    }
+    return low - 1;
+  }
+
+  /** Whether the calls up to one leave no room for a cost at a moment. */
+  private static boolean isFullAt(
+      Limit limit, List<Entry> allowed, int last, long moment, long cost) {
+    // A sliding window gives a slot back up to one precision late.
+    long late = limit instanceof SlidingWindow window ? window.precision().toNanos() / 1_000 : 0;
+    long used = cost;
+    for (int i = last; i >= 0; i--) {
+      Entry entry = allowed.get(i);
+      used += entry.cost();
+      if (limit instanceof TokenBucket bucket) {
+        if (exceeds(bucket, used, moment - entry.from())) {
+          return true;
+        }
+      } else if (!together(limit, entry.from(), moment - late)) {
+        return false;
+      } else if (used > limit.quota()) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  /** The trace without the denied calls, alone in memory: every call must pass again. */
+  private static List<Entry> refusedAlone(
+      Limit limit, int which, int account, List<Entry> allowed) {
+    long[] now = {0};
+    MemoryStore alone = MemoryStore.create(() -> Instant.EPOCH.plus(now[0], ChronoUnit.MICROS));
+    Terms terms = Terms.of(limit);
+    List<Entry> refused = new ArrayList<>();
+    for (Entry entry : allowed) {
+      now[0] = entry.from();
+      Charge charge =
+          new Charge(HistoryRecorder.account(which, account), terms, entry.cost(), true);
+      Plan plan = new Plan(List.of(charge), Intent.TAKE, null, OnStoreFailure.ALLOW);
+      if (!alone.take(plan).toCompletableFuture().join().allowed()) {
+        refused.add(entry);
+      }
+    }
+    return refused;
+  }
+
+  private static long remaining(RedisStore store, int which, int account) {
+    Limit limit = HistoryRecorder.LIMITS.get(which);
+    Charge charge = new Charge(HistoryRecorder.account(which, account), Terms.of(limit), 1, true);
+    Plan plan = new Plan(List.of(charge), Intent.PEEK, null, OnStoreFailure.ALLOW);
+    Decision decision = store.take(plan).toCompletableFuture().join();
+    return decision.balances().get(0).remaining();
+  }
+}
