@@ -383,7 +383,9 @@ final class Books implements Page {
       for (int j = 0; j < next.length; j++) {
         Tally tally = next[j];
         if (tally != null && !done[j] && isSame(tally.limit(), limit)) {
-          long effective = Math.max(now, tally.notBefore());
+          long earliest =
+              tally instanceof Tally.Bucket bucket ? bucket.indebtedAt() : tally.notBefore();
+          long effective = Math.max(now, earliest);
           next[j] = tally.minus(effective, back, taken.marks().get(i));
           done[j] = true;
           break;

@@ -154,7 +154,12 @@ sealed interface Tally {
           mark.micros() < now ? 0 : (mark.micros() - now) * limit.unitsPerMicro() + mark.units();
       long most = Math.min(back, Limit.LARGEST / limit.unitsPerToken()) * limit.unitsPerToken();
       long lacking = lacking(now);
-      return lacking == 0 ? this : lackingUnits(now, Math.max(0, lacking - Math.min(most, coming)));
+      if (lacking == 0) {
+        return this;
+      }
+      long rest = Math.max(0, lacking - Math.min(most, coming));
+      long perMicro = limit.unitsPerMicro();
+      return new Bucket(limit, now + rest / perMicro, rest % perMicro, rest == 0 ? 0 : indebtedAt);
     }
 
     @Override

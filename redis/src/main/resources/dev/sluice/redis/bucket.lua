@@ -10,8 +10,8 @@
 --
 -- A bucket that is alone in its account, with neither debt nor lock, R = 1 and P = m * 10^e (m below
 -- 1000, e below 10) is written as one whole number instead, which Redis keeps without a string:
---   2315999000000000 1005   the bucket is full 2315999000000000 us after 2026-01-01T00:00:00Z,
---                    ^^^^   and P is 100 * 10^5: one token every ten seconds
+--   27216000000000 0017   the bucket is full 27216000000000 us after 2026-01-01T00:00:00Z,
+--                  ^^^^   and P is 1 * 10^7: one token every ten seconds
 -- (without the blank between them).
 
 local EPOCH = 1767225600000000 -- 2026-01-01T00:00:00Z
@@ -95,7 +95,15 @@ function bucket.minus(limit, tally, now, back, mark, mark_units)
   local coming = mark < now and 0 or (mark - now) * limit.R + mark_units
   local most = min(back, div(LARGEST, limit.P)) * limit.P
   local lacking = bucket.lacking(limit, tally, now)
-  return lacking == 0 and tally or bucket_lacking(limit, now, max(0, lacking - min(most, coming)))
+  if lacking == 0 then
+    return tally
+  end
+  local rest = max(0, lacking - min(most, coming))
+  local units = fmod(rest, limit.R)
+  return {
+    kind = 'b', P = limit.P, R = limit.R, full_at = now + (rest - units) / limit.R, units = units,
+    indebted_at = rest == 0 and 0 or tally.indebted_at,
+  }
 end
 
 function bucket.mark(_, tally)

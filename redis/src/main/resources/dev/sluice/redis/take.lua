@@ -238,7 +238,7 @@ local function plan(operation)
   local seen = get(memory)
   if seen then
     local moment, numbers = seen:match('^(%d+)|(.*)$')
-    if now - tonumber(moment) < CALL_MEMORY_MICROS then
+    if moment and now - tonumber(moment) < CALL_MEMORY_MICROS then
       local reply = {}
       for each in numbers:gmatch('%S+') do
         reply[#reply + 1] = tonumber(each)
@@ -298,7 +298,7 @@ local function settle()
         for j, tally in ipairs(account.tallies) do
           local kind = KINDS[limit.kind]
           if kind and not used[j] and tally.kind == limit.kind and kind.same(limit, tally) then
-            local effective = max(now, kind.not_before(limit, tally))
+            local effective = max(now, tally.indebted_at or kind.not_before(limit, tally))
             account.tallies[j] = kind.minus(limit, tally, effective, back, marks[i][1], marks[i][2])
             used[j] = true
             break
