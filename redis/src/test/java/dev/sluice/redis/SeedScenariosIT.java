@@ -1,0 +1,34 @@
+package dev.sluice.redis;
+
+import dev.sluice.Store;
+import dev.sluice.redis.testing.RedisProcess;
+import dev.sluice.rules.SeedScenarios;
+import java.time.Instant;
+import java.time.InstantSource;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+
+/** The six scenarios of the seeds on a real Redis. */
+class SeedScenariosIT extends SeedScenarios {
+  private static RedisProcess redis;
+
+  @BeforeAll
+  static void start() {
+    redis = RedisProcess.start(RedisProcess.newest());
+  }
+
+  @AfterAll
+  static void stop() {
+    redis.close();
+  }
+
+  @Override
+  protected Store open(InstantSource clock) {
+    redis.command("FLUSHALL");
+    return RedisStore.at(redis.uri()).testClock(() -> micros(clock.instant())).openBare();
+  }
+
+  private static long micros(Instant now) {
+    return now.getEpochSecond() * 1_000_000 + now.getNano() / 1_000;
+  }
+}
