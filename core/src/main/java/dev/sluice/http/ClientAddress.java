@@ -1,0 +1,202 @@
+package dev.sluice.http;
+
+import dev.sluice.Text;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.List;
+import java.util.Locale;
+import org.jspecify.annotations.Nullable;
+
+/** Finds the address of the client that asks, also behind trusted proxies. Immutable. */
+public final class ClientAddress {
+  /*
+   * Only the socket's peer is a fact. If the peer is a trusted proxy, the last entry of its trail is
+   * whom that proxy saw; if that is a trusted proxy too, the entry before is whom it saw; and so on
+   * from right to left. The walk ends at the first address that is not trusted: that is the client,
+   * and what stands to its left is what the client wrote. It also ends before the first entry that
+   * is no address: then the proxy that reported it is the best known.
+   *
+   * One trail is read, never both: a proxy that writes X-Forwarded-For usually lets a Forwarded
+   * header of the client through, and the other way round.
+   */
+
+  /** The header in which proxies write whom they saw. */
+  public enum Trail {
+    X_FORWARDED_FOR("X-Forwarded-For"),
+    /** RFC 7239; its parameter {@code for}. */
+    FORWARDED("Forwarded");
+
+    private final String header;
+
+    Trail(String header) {
+      this.header = header;
+    }
+
+    public String header() {
+      return header;
+    }
+
+    /** Reads the name of the header, in any case. */
+    public static Trail parse(String text) {
+      for (Trail trail : values()) {
+        if (trail.header.equalsIgnoreCase(text)) {
+          return trail;
+        }
+      }
+      throw new IllegalArgumentException(
+          "forwarded header: %s (expected: x-forwarded-for or forwarded)"
+              .formatted(Text.quoted(text)));
+    }
+
+    @Override
+    public String toString() {
+      return header.toLowerCase(Locale.ROOT);
+    }
+  }
+
+  private static final int SUBSCRIBER_BITS = 64;
+
+  private final List<Network> trusted;
+  private final Trail trail;
+  private final int ipv6Bits;
+
+  private ClientAddress(List<Network> trusted, Trail trail, int ipv6Bits) {
+    this.trusted = trusted;
+    this.trail = trail;
+    this.ipv6Bits = ipv6Bits;
+  }
+
+  /** Trusts nobody: the client is the socket's peer, IPv6 by /64. */
+  public static ClientAddress ofPeer() {
+    return new ClientAddress(List.of(), Trail.X_FORWARDED_FOR, SUBSCRIBER_BITS);
+  }
+
+  /** Trusts what these proxies write into X-Forwarded-For; addresses or ranges in CIDR form. */
+  public static ClientAddress trusting(Collection<String> proxies) {
+    return trusting(proxies, Trail.X_FORWARDED_FOR, SUBSCRIBER_BITS);
+  }
+
+  /**
+   * Trusts what these proxies write into their trail.
+   *
+   * @param ipv6Bits how much of an IPv6 address is one client: 64, as a subscriber has at least
+   *     that many addresses; 128 for each address by itself
+   */
+  public static ClientAddress trusting(Collection<String> proxies, Trail trail, int ipv6Bits) {
+    if (ipv6Bits < 1 || ipv6Bits > 128) {
+      throw new IllegalArgumentException("IPv6 prefix: " + ipv6Bits + " (expected: 1 to 128)");
+    }
+    return new ClientAddress(proxies.stream().map(Network::parse).toList(), trail, ipv6Bits);
+  }
+
+  /** The client's address in its one canonical text: {@code 192.0.2.7}, {@code 2001:db8::/64}. */
+  public String of(RequestParts request) {
+    Address peer = Address.parse(request.peer());
+    if (peer == null) {
+      throw new IllegalArgumentException(
+          "peer: %s (expected: an address)".formatted(Text.quoted(request.peer())));
+    }
+    return text(trusted.isEmpty() || !isTrusted(peer) ? peer : walk(peer, request));
+  }
+
+  private Address walk(Address peer, RequestParts request) {
+    List<String> hops = new ArrayList<>();
+    for (String line : request.headers(trail.header)) {
+      hops.addAll(trail == Trail.FORWARDED ? splitQuoted(line, ',') : List.of(line.split(",", -1)));
+    }
+    Address known = peer;
+    for (int i = hops.size() - 1; i >= 0; i--) {
+      Address hop = hop(hops.get(i));
+      if (hop == null) {
+        return known;
+      }
+      known = hop;
+      if (!isTrusted(hop)) {
+        return known;
+      }
+    }
+    return known;
+  }
+
+  private boolean isTrusted(Address address) {
+    for (Network network : trusted) {
+      if (network.holds(address)) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  private @Nullable Address hop(String entry) {
+    return trail == Trail.FORWARDED ? forwardedFor(entry) : node(entry.strip());
+  }
+
+  /** The node of the one parameter {@code for} of an element of Forwarded. */
+  private static @Nullable Address forwardedFor(String element) {
+    Address found = null;
+    for (String pair : splitQuoted(element, ';')) {
+      String text = pair.strip();
+      if (text.regionMatches(true, 0, "for=", 0, 4)) {
+        Address address = node(unquoted(text.substring(4)));
+        if (address == null || found != null) {
+          return null;
+        }
+        found = address;
+      }
+    }
+    return found;
+  }
+
+  private static String unquoted(String text) {
+    boolean quoted = text.length() > 1 && text.startsWith("\"") && text.endsWith("\"");
+    return quoted ? text.substring(1, text.length() - 1) : text;
+  }
+
+  /** An address with or without a port; IPv6 in brackets if there is one. Else null. */
+  private static @Nullable Address node(String text) {
+    int colon = text.indexOf(':');
+    if (text.startsWith("[")) {
+      int end = text.indexOf(']');
+      boolean good = end > 0 && (end == text.length() - 1 || isPort(text, end + 1));
+      boolean v6 = good && text.indexOf(':') < end && colon > 0;
+      return v6 ? Address.parse(text.substring(1, end)) : null;
+    }
+    boolean oneColon = colon >= 0 && text.indexOf(':', colon + 1) < 0;
+    if (oneColon) {
+      return isPort(text, colon) ? Address.parse(text.substring(0, colon)) : null;
+    }
+    return Address.parse(text);
+  }
+
+  private static boolean isPort(String text, int colon) {
+    String digits = text.charAt(colon) == ':' ? text.substring(colon + 1) : "";
+    return digits.matches("[0-9]{1,5}") && Integer.parseInt(digits) <= 65_535;
+  }
+
+  /**
+   * Splits at a separator that does not stand in quotes, read from the right: what a client wrote
+   * stands on the left, and a quote that it left open must not swallow what a proxy added.
+   */
+  private static List<String> splitQuoted(String text, char separator) {
+    List<String> parts = new ArrayList<>();
+    boolean quoted = false;
+    int to = text.length();
+    for (int i = text.length() - 1; i >= 0; i--) {
+      char c = text.charAt(i);
+      if (c == '"') {
+        quoted = !quoted;
+      } else if (c == separator && !quoted) {
+        parts.add(0, text.substring(i + 1, to));
+        to = i;
+      }
+    }
+    parts.add(0, text.substring(0, to));
+    return parts;
+  }
+
+  private String text(Address address) {
+    return address.isV4() || ipv6Bits == 128
+        ? address.toString()
+        : address.prefix(ipv6Bits) + "/" + ipv6Bits;
+  }
+}

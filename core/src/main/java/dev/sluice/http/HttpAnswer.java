@@ -1,0 +1,129 @@
+package dev.sluice.http;
+
+import dev.sluice.Balance;
+import dev.sluice.Decision;
+import dev.sluice.Durations;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What a decision says over HTTP.
+ *
+ * @param status 200 to let it pass, 429 to refuse it, 503 when the store is silent and the rule
+ *     refuses
+ * @param headers the header fields to send, in order
+ * @param problem the body of a refusal as {@link #PROBLEM_TYPE}, or null
+ */
+public record HttpAnswer(int status, Map<String, String> headers, @Nullable String problem) {
+  /** The media type of {@link #problem()}. */
+  public static final String PROBLEM_TYPE = "application/problem+json";
+
+  /** Where the types of problems are registered; the fragment names one. */
+  private static final String PROBLEMS = "https://iana.org/assignments/http-problem-types#";
+
+  /** What to tell a client while nobody knows when the store will answer again. */
+  private static final long STORE_RETRY_MICROS = 1_000_000;
+
+  /** The answer to a decision. */
+  public static HttpAnswer of(Decision decision, HeaderProfile profile) {
+    Map<String, String> headers = new LinkedHashMap<>(8);
+    Optional<Balance> deciding = decision.deciding();
+    if (deciding.isPresent()) {
+      if (profile.hasXRateLimit()) {
+        Balance balance = deciding.get();
+        headers.put("X-RateLimit-Limit", Long.toString(balance.limit().quota()));
+        headers.put("X-RateLimit-Remaining", Long.toString(Math.max(0, balance.remaining())));
+        headers.put("X-RateLimit-Reset", Long.toString(seconds(backMicros(balance))));
+      }
+      if (profile.hasDraft11()) {
+        List<Policy> policies = Policy.of(decision.balances());
+        headers.put("RateLimit-Policy", Policy.policyField(policies));
+        headers.put("RateLimit", Policy.limitField(policies));
+      }
+    }
+    if (decision.allowed()) {
+      return new HttpAnswer(200, headers, null);
+    }
+    boolean unmetered = decision instanceof Decision.Unmetered;
+    long retryMicros = retryMicros(decision);
+    if (retryMicros != Balance.NEVER) {
+      headers.put("Retry-After", Long.toString(Math.max(1, seconds(retryMicros))));
+    }
+    int status = unmetered ? 503 : 429;
+    return new HttpAnswer(status, headers, problem(decision, status, retryMicros));
+  }
+
+  /** When everything is back: what was used, and the right to use it. */
+  private static long backMicros(Balance balance) {
+    return balance.retryAfterMicros() == Balance.NEVER
+        ? balance.resetAfterMicros()
+        : Math.max(balance.resetAfterMicros(), balance.retryAfterMicros());
+  }
+
+  private static long retryMicros(Decision decision) {
+    long micros = decision.deciding().map(Balance::retryAfterMicros).orElse(0L);
+    return micros == 0 ? STORE_RETRY_MICROS : micros;
+  }
+
+  /** Whole seconds, rounded up: who waits that long has waited long enough. */
+  static long seconds(long micros) {
+    return micros / 1_000_000 + (micros % 1_000_000 == 0 ? 0 : 1);
+  }
+
+  private static String problem(Decision decision, int status, long retryMicros) {
+    List<String> violated =
+        Policy.of(decision.balances()).stream()
+            .filter(policy -> !policy.balance().fits())
+            .map(Policy::name)
+            .toList();
+    Json json = new Json();
+    json.open();
+    json.member("type", PROBLEMS + type(decision));
+    json.member("title", title(decision));
+    json.member("status", status);
+    json.member("detail", detail(decision, retryMicros));
+    json.member("violated-policies", violated);
+    json.member("retryAfterMs", retryMicros == Balance.NEVER ? null : millis(retryMicros));
+    json.member(
+        "restrictedUntil",
+        decision.locked() ? (Long) decision.restrictedUntil().getAsLong() : null);
+    json.close();
+    return json.toString();
+  }
+
+  private static String type(Decision decision) {
+    if (decision instanceof Decision.Unmetered) {
+      return "temporary-reduced-capacity";
+    }
+    return decision.locked() ? "abnormal-usage-detected" : "quota-exceeded";
+  }
+
+  private static String title(Decision decision) {
+    if (decision instanceof Decision.Unmetered) {
+      return "The service cannot count requests at the moment";
+    }
+    return decision.locked() ? "Locked after too many requests" : "Too many requests";
+  }
+
+  private static String detail(Decision decision, long retryMicros) {
+    Balance balance = decision.deciding().orElse(null);
+    if (balance == null) {
+      return "No answer from the store in time; the rule refuses such requests.";
+    }
+    String what =
+        "Rule '%s' allows %s".formatted(balance.account().rule(), balance.limit().toString());
+    if (retryMicros == Balance.NEVER) {
+      return what + "; this request costs more than that and will never pass.";
+    }
+    String wait = Durations.format(Durations.ofMicros(seconds(retryMicros) * 1_000_000));
+    return "%s; it will pass in %s.".formatted(what, wait);
+  }
+
+  /** Whole milliseconds, rounded up. */
+  private static long millis(long micros) {
+    return micros / 1_000 + (micros % 1_000 == 0 ? 0 : 1);
+  }
+}

@@ -1,0 +1,68 @@
+package dev.sluice.http;
+
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/** Writes one flat JSON object. Safe to be put into a web page as it stands. */
+final class Json {
+  private final StringBuilder text = new StringBuilder(256);
+
+  void open() {
+    text.append('{');
+  }
+
+  void close() {
+    text.append('}');
+  }
+
+  void member(String name, String value) {
+    name(name);
+    string(value);
+  }
+
+  void member(String name, @Nullable Long value) {
+    name(name);
+    text.append(value);
+  }
+
+  void member(String name, int value) {
+    name(name);
+    text.append(value);
+  }
+
+  void member(String name, List<String> values) {
+    name(name);
+    text.append('[');
+    for (int i = 0; i < values.size(); i++) {
+      text.append(i == 0 ? "" : ",");
+      string(values.get(i));
+    }
+    text.append(']');
+  }
+
+  private void name(String name) {
+    text.append(text.length() == 1 ? "" : ",");
+    string(name);
+    text.append(':');
+  }
+
+  private void string(String value) {
+    text.append('"');
+    for (int i = 0; i < value.length(); i++) {
+      char c = value.charAt(i);
+      if (c == '"' || c == '\\') {
+        text.append('\\').append(c);
+      } else if (c < ' ' || c == '<' || c == '>' || c == '&' || c >= 0x7f) {
+        text.append("\\u%04x".formatted((int) c));
+      } else {
+        text.append(c);
+      }
+    }
+    text.append('"');
+  }
+
+  @Override
+  public String toString() {
+    return text.toString();
+  }
+}

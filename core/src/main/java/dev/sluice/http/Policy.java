@@ -1,0 +1,102 @@
+package dev.sluice.http;
+
+import dev.sluice.Account;
+import dev.sluice.Balance;
+import dev.sluice.Durations;
+import java.util.ArrayList;
+import java.util.List;
+
+/** One limit of one rule as the IETF draft names it, with its tightest balance. */
+record Policy(String name, Balance balance) {
+  /*
+   * A rule of one limit lends its policy its name. Of several limits each is "Api:1", "Api:2" …, in
+   * the order of the rule; no rule has a colon in its name, so no two policies share one. A rule
+   * that counts by member and by address has two balances of one policy: the tighter is told.
+   */
+  private static final long LARGEST_INTEGER =
+      999_999_999_999_999L; // of structured fields, RFC 9651
+
+  /** The enforced policies among the balances, in order, each once. */
+  static List<Policy> of(List<Balance> balances) {
+    List<Policy> policies = new ArrayList<>(balances.size());
+    Account account = null;
+    int place = 0;
+    for (int i = 0; i < balances.size(); i++) {
+      Balance balance = balances.get(i);
+      boolean first = !balance.account().equals(account);
+      account = balance.account();
+      place = first ? 1 : place + 1;
+      if (balance.enforced()) {
+        boolean alone =
+            first && (i + 1 == balances.size() || !balances.get(i + 1).account().equals(account));
+        add(policies, alone ? account.rule() : account.rule() + ":" + place, balance);
+      }
+    }
+    return policies;
+  }
+
+  private static void add(List<Policy> policies, String name, Balance balance) {
+    for (int i = 0; i < policies.size(); i++) {
+      Policy known = policies.get(i);
+      if (known.name.equals(name)) {
+        if (isTighter(balance, known.balance)) {
+          policies.set(i, new Policy(name, balance));
+        }
+        return;
+      }
+    }
+    policies.add(new Policy(name, balance));
+  }
+
+  private static boolean isTighter(Balance a, Balance b) {
+    return a.retryAfterMicros() != b.retryAfterMicros()
+        ? a.retryAfterMicros() > b.retryAfterMicros()
+        : a.remaining() < b.remaining();
+  }
+
+  /** {@code RateLimit-Policy: "burst";q=100;w=60}. */
+  static String policyField(List<Policy> policies) {
+    StringBuilder field = new StringBuilder();
+    for (Policy policy : policies) {
+      policy.start(field);
+      long windowMicros = Durations.micros(policy.balance.limit().window());
+      field.append(";q=").append(integer(policy.balance.limit().quota()));
+      field.append(";w=").append(integer(Math.max(1, HttpAnswer.seconds(windowMicros))));
+    }
+    return field.toString();
+  }
+
+  /** {@code RateLimit: "burst";r=50;t=30}. */
+  static String limitField(List<Policy> policies) {
+    StringBuilder field = new StringBuilder();
+    for (Policy policy : policies) {
+      policy.start(field);
+      field.append(";r=").append(integer(policy.balance.remaining()));
+      field.append(";t=").append(integer(HttpAnswer.seconds(policy.balance.resetAfterMicros())));
+    }
+    return field.toString();
+  }
+
+  private void start(StringBuilder field) {
+    field.append(field.length() == 0 ? "" : ", ");
+    string(name, field);
+  }
+
+  /** A string of structured fields: visible ASCII and spaces in quotes, anything else as '?'. */
+  static void string(String text, StringBuilder to) {
+    to.append('"');
+    for (int i = 0; i < text.length(); i++) {
+      char c = text.charAt(i);
+      if (c == '"' || c == '\\') {
+        to.append('\\').append(c);
+      } else {
+        to.append(c >= ' ' && c < 0x7f ? c : '?');
+      }
+    }
+    to.append('"');
+  }
+
+  private static long integer(long value) {
+    return Math.min(Math.max(0, value), LARGEST_INTEGER);
+  }
+}

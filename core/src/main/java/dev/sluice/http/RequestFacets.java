@@ -1,0 +1,191 @@
+package dev.sluice.http;
+
+import dev.sluice.Facet;
+import dev.sluice.Identity;
+import dev.sluice.Rule;
+import dev.sluice.Rules;
+import java.nio.ByteBuffer;
+import java.nio.charset.CharacterCodingException;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import org.jspecify.annotations.Nullable;
+
+/** Finds in a request the facets that rules look at. Immutable; made once for a set of rules. */
+public final class RequestFacets {
+  private static final String ADDRESS = "ip";
+
+  private final Rules rules;
+  private final ClientAddress client;
+  private final Map<String, List<Need>> needs;
+
+  /** A facet that a rule looks at; an override or exemption can do without it. */
+  private record Need(String name, @Nullable Facet facet, boolean required) {}
+
+  private RequestFacets(Rules rules, ClientAddress client, Map<String, List<Need>> needs) {
+    this.rules = rules;
+    this.client = client;
+    this.needs = needs;
+  }
+
+  public static RequestFacets of(Rules rules, ClientAddress client) {
+    Map<String, List<Need>> needs = new LinkedHashMap<>();
+    for (Rule rule : rules.all()) {
+      needs.put(rule.name(), needs(rule, rules.facets()));
+    }
+    return new RequestFacets(rules, client, needs);
+  }
+
+  /** The rules whose facets these are. */
+  public Rules rules() {
+    return rules;
+  }
+
+  /**
+   * Who asks, as far as the named rules want to know.
+   *
+   * @throws UnreadableRequest if a facet that a rule counts by is missing, told twice or malformed
+   */
+  public Identity identity(Collection<String> ruleNames, RequestParts request) {
+    List<String> errors = new ArrayList<>(0);
+    Map<String, String> found = new TreeMap<>();
+    for (String rule : ruleNames) {
+      for (Need need : needs.getOrDefault(rule, List.of())) {
+        if (!found.containsKey(need.name)) {
+          read(need, request, found, errors);
+        }
+      }
+    }
+    if (!errors.isEmpty()) {
+      throw new UnreadableRequest(errors.stream().distinct().toList());
+    }
+    return Identity.of(found);
+  }
+
+  private void read(
+      Need need, RequestParts request, Map<String, String> found, List<String> errors) {
+    Facet facet = need.facet;
+    if (facet == null) {
+      errors.add(
+          "facet '%s': the rule file does not say where a request tells it (expected: facets: %s: …)"
+              .formatted(need.name, need.name));
+      return;
+    }
+    List<String> values = values(facet, request);
+    if (values.size() > 1) {
+      errors.add(
+          "facet '%s': the request has %s %d times (expected: once)"
+              .formatted(need.name, place(facet), values.size()));
+    } else if (values.isEmpty() || values.get(0).isEmpty()) {
+      if (need.required) {
+        errors.add("facet '%s': the request has no %s".formatted(need.name, place(facet)));
+      }
+    } else {
+      String problem = check(facet, values.get(0), found);
+      if (problem != null) {
+        errors.add(problem);
+      }
+    }
+  }
+
+  private static @Nullable String check(Facet facet, String value, Map<String, String> found) {
+    String text = facet.source() == Facet.Source.HEADER ? utf8(value) : value;
+    if (text == null || text.indexOf('\ufffd') >= 0) {
+      return "facet '%s': %s is not well-formed UTF-8".formatted(facet.name(), place(facet));
+    }
+    try {
+      Identity.of(facet.name(), text);
+    } catch (IllegalArgumentException e) {
+      return facet.secret()
+          ? "facet '%s': %s holds what no identity can".formatted(facet.name(), place(facet))
+          : String.valueOf(e.getMessage());
+    }
+    found.put(facet.name(), text);
+    return null;
+  }
+
+  private List<String> values(Facet facet, RequestParts request) {
+    return switch (facet.source()) {
+      case CLIENT_ADDRESS -> List.of(client.of(request));
+      case HEADER -> request.headers(facet.key());
+      case COOKIE -> request.cookies(facet.key());
+      case QUERY -> request.queries(facet.key());
+      case CLAIM -> list(request.claim(facet.key()));
+      case PRINCIPAL -> list(request.principal());
+    };
+  }
+
+  private static List<String> list(@Nullable String value) {
+    return value == null ? List.of() : List.of(value);
+  }
+
+  private static String place(Facet facet) {
+    return switch (facet.source()) {
+      case CLIENT_ADDRESS -> "client address";
+      case HEADER -> "header " + facet.key();
+      case COOKIE -> "cookie " + facet.key();
+      case QUERY -> "query parameter " + facet.key();
+      case CLAIM -> "claim " + facet.key();
+      case PRINCIPAL -> "authenticated user";
+    };
+  }
+
+  /** The text whose UTF-8 bytes a server gave as chars; null if they are none. */
+  private static @Nullable String utf8(String bytes) {
+    boolean ascii = true;
+    for (int i = 0; i < bytes.length(); i++) {
+      char c = bytes.charAt(i);
+      ascii &= c < 0x80;
+      if (c > 0xff) {
+        return bytes; // the server has decoded it already
+      }
+    }
+    if (ascii) {
+      return bytes;
+    }
+    try {
+      return StandardCharsets.UTF_8
+          .newDecoder()
+          .decode(ByteBuffer.wrap(bytes.getBytes(StandardCharsets.ISO_8859_1)))
+          .toString();
+    } catch (CharacterCodingException e) {
+      return null;
+    }
+  }
+
+  private static List<Need> needs(Rule rule, Map<String, Facet> facets) {
+    Map<String, Need> needs = new LinkedHashMap<>();
+    boolean strict = rule.missing() == Rule.Missing.ERROR;
+    for (String identity : rule.by()) {
+      for (String name : identity.split("\\+", -1)) {
+        needs.put(name, new Need(name, facet(name, facets), strict));
+      }
+    }
+    if (rule.by().isEmpty()) {
+      facets.forEach((name, facet) -> needs.put(name, new Need(name, facet, false)));
+    }
+    List<Map<String, String>> matched = new ArrayList<>(rule.exempt());
+    rule.overrides().forEach(override -> matched.add(override.when()));
+    for (Map<String, String> match : matched) {
+      for (String name : match.keySet()) {
+        Facet facet = facet(name, facets);
+        if (facet != null) {
+          needs.putIfAbsent(name, new Need(name, facet, false));
+        }
+      }
+    }
+    return List.copyOf(needs.values());
+  }
+
+  /** Where a facet is told; a file without a word about {@code ip} means the client's address. */
+  private static @Nullable Facet facet(String name, Map<String, Facet> facets) {
+    Facet found = facets.get(name);
+    return found == null && name.equals(ADDRESS)
+        ? new Facet(ADDRESS, Facet.Source.CLIENT_ADDRESS, "", false)
+        : found;
+  }
+}

@@ -1,0 +1,152 @@
+package dev.sluice.http;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.catchThrowableOfType;
+
+import dev.sluice.Facet;
+import dev.sluice.Facet.Source;
+import dev.sluice.Identity;
+import dev.sluice.Limit;
+import dev.sluice.Rule;
+import dev.sluice.Rules;
+import dev.sluice.Terms;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+
+class RequestFacetsTest {
+  private static final Limit LIMIT = Limit.log(2, Duration.ofSeconds(10));
+
+  private static final Rules RULES =
+      Rules.of(
+          List.of(
+              Rule.named("both").by("member", "ip").limit(LIMIT).build(),
+              Rule.named("pair").by("member+promo").limit(LIMIT).build(),
+              Rule.named("session").by("session").limit(LIMIT).build(),
+              Rule.named("key").by("apiKey").limit(LIMIT).build(),
+              Rule.named("any").limit(LIMIT).build(),
+              Rule.named("lenient")
+                  .by("member", "session")
+                  .limit(LIMIT)
+                  .missing(Rule.Missing.SKIP)
+                  .build(),
+              Rule.named("special")
+                  .by("ip")
+                  .limit(LIMIT)
+                  .override(Map.of("member", "ann"), null, Terms.of(LIMIT))
+                  .exempt(Map.of("apiKey", "probe"))
+                  .build()),
+          List.of(
+              new Facet("ip", Source.CLIENT_ADDRESS, "", false),
+              new Facet("member", Source.HEADER, "X-Member-Code", false),
+              new Facet("session", Source.COOKIE, "SESSION", false),
+              new Facet("apiKey", Source.HEADER, "X-Api-Key", true),
+              new Facet("promo", Source.QUERY, "promo", false)));
+
+  private static final RequestFacets FACETS = RequestFacets.of(RULES, ClientAddress.ofPeer());
+
+  private static Parts request() {
+    return Parts.from("192.0.2.1")
+        .header("x-member-code", "ann")
+        .cookie("SESSION", "s1")
+        .query("promo", "x y");
+  }
+
+  @Test
+  void eachRuleGetsTheFacetsItCountsByAndNoOthers() {
+    assertThat(identity("both")).isEqualTo(Identity.of("member", "ann", "ip", "192.0.2.1"));
+    assertThat(identity("pair")).isEqualTo(Identity.of("member", "ann", "promo", "x y"));
+    assertThat(identity("session")).isEqualTo(Identity.of("session", "s1"));
+    assertThat(FACETS.identity(List.of("session", "pair"), request()))
+        .isEqualTo(Identity.of(Map.of("session", "s1", "member", "ann", "promo", "x y")));
+  }
+
+  private static Identity identity(String rule) {
+    return FACETS.identity(List.of(rule), request());
+  }
+
+  @Test
+  void aRuleWithoutByGetsWhateverIsThere() {
+    assertThat(identity("any").facets().keySet())
+        .containsExactly("ip", "member", "promo", "session");
+  }
+
+  @Test
+  void facetsOfOverridesAndExemptionsAreReadIfTheyAreThere() {
+    assertThat(identity("special")).isEqualTo(Identity.of("ip", "192.0.2.1", "member", "ann"));
+    assertThat(FACETS.identity(List.of("special"), Parts.from("192.0.2.1")))
+        .isEqualTo(Identity.of("ip", "192.0.2.1"));
+  }
+
+  @Test
+  void everyMissingFacetIsNamedAtOnce() {
+    assertThat(errors(Parts.from("192.0.2.1"), "pair", "session", "both"))
+        .containsExactly(
+            "facet 'member': the request has no header X-Member-Code",
+            "facet 'promo': the request has no query parameter promo",
+            "facet 'session': the request has no cookie SESSION");
+  }
+
+  @Test
+  void whatARuleMaySkipMayBeMissing() {
+    assertThat(FACETS.identity(List.of("lenient"), Parts.from("192.0.2.1")))
+        .isEqualTo(Identity.of(Map.of()));
+  }
+
+  @Test
+  void aFacetToldTwiceIsRefused() {
+    assertThat(errors(request().header("X-Member-Code", "bob"), "both"))
+        .containsExactly(
+            "facet 'member': the request has header X-Member-Code 2 times (expected: once)");
+  }
+
+  @Test
+  void aFacetThatTheFileDoesNotPlaceIsAnErrorButTheAddressIsKnown() {
+    Rules bare = Rules.of(Rule.named("r").by("login", "ip").limit(LIMIT).build());
+    RequestFacets facets = RequestFacets.of(bare, ClientAddress.ofPeer());
+
+    UnreadableRequest refusal =
+        catchThrowableOfType(
+            UnreadableRequest.class, () -> facets.identity(List.of("r"), Parts.from("192.0.2.1")));
+
+    assertThat(refusal.errors())
+        .containsExactly(
+            "facet 'login': the rule file does not say where a request tells it"
+                + " (expected: facets: login: …)");
+  }
+
+  @Test
+  void headersAreUtf8AndNothingElse() {
+    String bytes = new String("Zoë".getBytes(StandardCharsets.UTF_8), StandardCharsets.ISO_8859_1);
+
+    assertThat(FACETS.identity(List.of("lenient"), header(bytes)))
+        .isEqualTo(Identity.of("member", "Zoë"));
+    assertThat(errors(header("Zo\u00eb"), "lenient"))
+        .containsExactly("facet 'member': header X-Member-Code is not well-formed UTF-8");
+    assertThat(errors(request().query("promo", "\ufffd"), "any"))
+        .containsExactly(
+            "facet 'promo': the request has query parameter promo 2 times (expected: once)");
+    assertThat(errors(Parts.from("192.0.2.1").query("promo", "a\ufffd"), "any"))
+        .containsExactly("facet 'promo': query parameter promo is not well-formed UTF-8");
+  }
+
+  private static Parts header(String value) {
+    return Parts.from("192.0.2.1").header("X-Member-Code", value);
+  }
+
+  @Test
+  void aMalformedSecretIsNotRepeated() {
+    assertThat(errors(header("a\u0007b"), "lenient"))
+        .containsExactly("facet 'member': 'a\\u0007b' (expected: no control characters)");
+    assertThat(errors(Parts.from("192.0.2.1").header("X-Api-Key", "hush\u0007"), "key"))
+        .containsExactly("facet 'apiKey': header X-Api-Key holds what no identity can");
+  }
+
+  private static List<String> errors(Parts request, String... rules) {
+    return catchThrowableOfType(
+            UnreadableRequest.class, () -> FACETS.identity(List.of(rules), request))
+        .errors();
+  }
+}
