@@ -1,5 +1,0 @@
-/** The service and the command line. */
-@NullMarked
-package dev.sluice.server;
-
-import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,181 @@
+package dev.sluice.spring;
+
+import dev.sluice.Call;
+import dev.sluice.Text;
+import java.lang.reflect.AnnotatedElement;
+import java.lang.reflect.Method;
+import java.lang.reflect.Modifier;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+import org.springframework.aop.support.AopUtils;
+import org.springframework.core.annotation.AnnotatedElementUtils;
+import org.springframework.expression.EvaluationContext;
+import org.springframework.expression.Expression;
+import org.springframework.util.ClassUtils;
+
+/** What the annotations of one method ask for, read once. Immutable. */
+final class Guard {
+  /*
+   * Annotations that cost the same, count the same and say nothing different about who asks are one
+   * call of several rules, which the store takes all or nothing. Others are calls of their own, one
+   * after another, and what the first ones took is given back if a later one is refused.
+   */
+  private final List<Limit> limits;
+  private final String place;
+
+  /** One annotation. */
+  record Limit(
+      String rule,
+      Map<String, Expression> by,
+      @Nullable Expression cost,
+      RateLimit.Count count,
+      @Nullable Expression failedIf) {}
+
+  /** A call, and how it counts. */
+  record Asked(Call call, RateLimit.Count count, @Nullable Expression failedIf) {}
+
+  private Guard(String place, List<Limit> limits) {
+    this.place = place;
+    this.limits = limits;
+  }
+
+  /** The guard of a method, or null if nothing is asked for it. */
+  static @Nullable Guard of(Method method, Class<?> type, Expressions expressions) {
+    Class<?> user = ClassUtils.getUserClass(type);
+    Method specific = AopUtils.getMostSpecificMethod(method, user);
+    Set<RateLimit> found = annotations(specific, user);
+    if (found.isEmpty()) {
+      return null;
+    }
+    String place = user.getSimpleName() + "." + specific.getName();
+    List<Limit> limits = new ArrayList<>();
+    for (RateLimit each : found) {
+      limits.add(read(place, each, specific, expressions));
+    }
+    return new Guard(place, limits);
+  }
+
+  static Set<RateLimit> annotations(Method method, Class<?> type) {
+    Set<RateLimit> own = all(method);
+    boolean inherits =
+        own.isEmpty()
+            && Modifier.isPublic(method.getModifiers())
+            && method.getDeclaringClass() != Object.class
+            && !method.isSynthetic();
+    return inherits ? all(type) : own;
+  }
+
+  static Set<RateLimit> all(AnnotatedElement element) {
+    return AnnotatedElementUtils.findMergedRepeatableAnnotations(
+        element, RateLimit.class, RateLimit.All.class);
+  }
+
+  private static Limit read(String place, RateLimit each, Method method, Expressions expressions) {
+    Map<String, Expression> by = new LinkedHashMap<>();
+    for (String facet : each.by()) {
+      int equals = facet.indexOf('=');
+      if (equals < 1) {
+        throw new IllegalStateException(
+            "%s: by is %s (expected: name=expression, such as member=#memberCode)"
+                .formatted(place, Text.quoted(facet)));
+      }
+      String name = facet.substring(0, equals).strip();
+      by.put(name, expressions.parse(place, facet.substring(equals + 1), method));
+    }
+    if (!each.failedIf().isEmpty() && each.count() == RateLimit.Count.ALWAYS) {
+      throw new IllegalStateException(
+          place + ": failedIf is there without count = ON_FAILURE (expected: both, or none)");
+    }
+    return new Limit(
+        each.value(),
+        by,
+        each.cost().isEmpty() ? null : expressions.parse(place, each.cost(), method),
+        each.count(),
+        each.failedIf().isEmpty()
+            ? null
+            : expressions.parse(place, each.failedIf(), method, "result", "error"));
+  }
+
+  /** What to ask for one invocation. */
+  List<Asked> ask(Gate gate, FacetContext context, EvaluationContext values) {
+    List<Group> groups = new ArrayList<>();
+    for (Limit limit : limits) {
+      Map<String, String> given = new LinkedHashMap<>();
+      limit.by.forEach(
+          (name, expression) -> {
+            Object value = expression.getValue(values);
+            if (value != null) {
+              given.put(name, value.toString());
+            }
+          });
+      Group mine = new Group(cost(limit, values), limit.count, limit.failedIf);
+      Group fitting = groups.stream().filter(g -> g.takes(mine, given)).findFirst().orElse(mine);
+      if (fitting == mine) {
+        groups.add(mine);
+      }
+      fitting.rules.add(limit.rule);
+      fitting.given.putAll(given);
+    }
+    return groups.stream()
+        .map(
+            group ->
+                new Asked(
+                    gate.call(group.rules, group.given, group.cost, context),
+                    group.count,
+                    group.failedIf))
+        .toList();
+  }
+
+  private long cost(Limit limit, EvaluationContext values) {
+    if (limit.cost == null) {
+      return 1;
+    }
+    Long cost = limit.cost.getValue(values, Long.class);
+    if (cost == null || cost < 0) {
+      throw new IllegalArgumentException(
+          "%s: cost is %s (expected: a whole number, at least 0)".formatted(place, cost));
+    }
+    return cost;
+  }
+
+  String place() {
+    return place;
+  }
+
+  List<Limit> limits() {
+    return limits;
+  }
+
+  boolean countsFailures() {
+    return limits.stream().anyMatch(limit -> limit.count == RateLimit.Count.ON_FAILURE);
+  }
+
+  /** Rules that become one call. */
+  private static final class Group {
+    private final List<String> rules = new ArrayList<>();
+    private final Map<String, String> given = new LinkedHashMap<>();
+    private final long cost;
+    private final RateLimit.Count count;
+    private final @Nullable Expression failedIf;
+
+    Group(long cost, RateLimit.Count count, @Nullable Expression failedIf) {
+      this.cost = cost;
+      this.count = count;
+      this.failedIf = failedIf;
+    }
+
+    boolean takes(Group other, Map<String, String> more) {
+      String mine = failedIf == null ? "" : failedIf.getExpressionString();
+      String its = other.failedIf == null ? "" : other.failedIf.getExpressionString();
+      return cost == other.cost
+          && count == other.count
+          && mine.equals(its)
+          && given.keySet().equals(more.keySet())
+          && given.equals(more);
+    }
+  }
+}

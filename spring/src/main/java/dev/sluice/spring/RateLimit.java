@@ -1,0 +1,66 @@
+package dev.sluice.spring;
+
+import java.lang.annotation.Documented;
+import java.lang.annotation.ElementType;
+import java.lang.annotation.Inherited;
+import java.lang.annotation.Repeatable;
+import java.lang.annotation.Retention;
+import java.lang.annotation.RetentionPolicy;
+import java.lang.annotation.Target;
+
+/**
+ * Calls of this method, or of every public method of this class, are judged by a rule.
+ *
+ * <p>A refused call does not reach the method: {@link RateLimitedException} is thrown, which
+ * answers a request with 429. Several on one method are taken all or nothing. What stands on a
+ * method replaces what stands on its class.
+ */
+@Target({ElementType.METHOD, ElementType.TYPE})
+@Retention(RetentionPolicy.RUNTIME)
+@Repeatable(RateLimit.All.class)
+@Inherited
+@Documented
+public @interface RateLimit {
+  /** The name of the rule. */
+  String value();
+
+  /**
+   * Who asks, where the request does not tell: facets as {@code name=expression}, such as {@code
+   * "member=#memberCode"}. The expressions (SpEL) see the arguments and {@code #principal}. A null
+   * is a missing facet. Facets that are not given here come from {@link FacetResolver} beans, then
+   * from the request.
+   */
+  String[] by() default {};
+
+  /** What a call costs, an expression over the arguments; 1 if it is empty. */
+  String cost() default "";
+
+  /** Which calls count. */
+  Count count() default Count.ALWAYS;
+
+  /**
+   * With {@link Count#ON_FAILURE}, an expression that is true for a failure. It also sees {@code
+   * #result} and {@code #error}; without it a failure is whatever is thrown.
+   */
+  String failedIf() default "";
+
+  /** Which calls count. */
+  enum Count {
+    /** Every call that passes. */
+    ALWAYS,
+    /**
+     * Only calls that fail. The cost is taken before the method runs and given back if it does not
+     * fail: so no number of guesses sent at once gets through more often than the limit says.
+     */
+    ON_FAILURE
+  }
+
+  /** Several on one method or class. */
+  @Target({ElementType.METHOD, ElementType.TYPE})
+  @Retention(RetentionPolicy.RUNTIME)
+  @Inherited
+  @Documented
+  @interface All {
+    RateLimit[] value();
+  }
+}

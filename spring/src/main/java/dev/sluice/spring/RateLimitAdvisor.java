@@ -1,0 +1,27 @@
+package dev.sluice.spring;
+
+import java.lang.reflect.Method;
+import org.springframework.aop.support.AopUtils;
+import org.springframework.aop.support.StaticMethodMatcherPointcutAdvisor;
+import org.springframework.core.Ordered;
+import org.springframework.core.annotation.AnnotationUtils;
+
+/** Puts the advice around methods that carry the annotation, or whose class does. */
+final class RateLimitAdvisor extends StaticMethodMatcherPointcutAdvisor {
+  private static final long serialVersionUID = 1L;
+
+  /** Outside of transactions and of method security with their defaults: a refusal is cheap. */
+  private static final int ORDER = Ordered.HIGHEST_PRECEDENCE + 1_000;
+
+  RateLimitAdvisor(RateLimitAdvice advice) {
+    super(advice);
+    setOrder(ORDER);
+    setClassFilter(type -> AnnotationUtils.isCandidateClass(type, RateLimit.class));
+  }
+
+  @Override
+  public boolean matches(Method method, Class<?> targetClass) {
+    return !Guard.annotations(AopUtils.getMostSpecificMethod(method, targetClass), targetClass)
+        .isEmpty();
+  }
+}

@@ -1,0 +1,93 @@
+package dev.sluice.spring;
+
+import java.util.Objects;
+import java.util.Optional;
+import org.aopalliance.intercept.MethodInvocation;
+import org.jspecify.annotations.Nullable;
+import org.reactivestreams.Publisher;
+import org.springframework.aop.ProxyMethodInvocation;
+import reactor.core.publisher.Flux;
+import reactor.core.publisher.Mono;
+import reactor.util.context.ContextView;
+
+/** Methods that return a Mono or a Flux. Loaded only where Reactor is there. */
+final class Reactive {
+  private Reactive() {}
+
+  static boolean isReactive(Class<?> returned) {
+    return Publisher.class.isAssignableFrom(returned);
+  }
+
+  /** Asks on every subscription, and runs the method if it may. */
+  static Object guarded(
+      RateLimitAdvice advice,
+      Guard guard,
+      MethodInvocation invocation,
+      @Nullable EdgeRequest known) {
+    if (Mono.class.isAssignableFrom(invocation.getMethod().getReturnType())) {
+      return Mono.deferContextual(
+          context -> entered(advice, guard, invocation, known, context).flatMap(Reactive::mono));
+    }
+    return Flux.deferContextual(
+        context -> entered(advice, guard, invocation, known, context).flatMapMany(Reactive::flux));
+  }
+
+  /** The method's own publisher, once the call was let in. */
+  private record Entered(RateLimitAdvice.Passage passage, Publisher<?> publisher) {}
+
+  private static Mono<Entered> entered(
+      RateLimitAdvice advice,
+      Guard guard,
+      MethodInvocation invocation,
+      @Nullable EdgeRequest known,
+      ContextView context) {
+    Object target = Objects.requireNonNull(invocation.getThis(), "target");
+    MethodInvocation once = ((ProxyMethodInvocation) invocation).invocableClone();
+    Mono<Optional<EdgeRequest>> request =
+        Mono.justOrEmpty(context.<Mono<EdgeRequest>>getOrEmpty(EdgeRequest.class))
+            .flatMap(found -> found)
+            .map(Optional::of)
+            .defaultIfEmpty(Optional.ofNullable(known));
+    return request.flatMap(
+        found -> {
+          RateLimitAdvice.Passage passage = advice.passage(guard, once, target, found.orElse(null));
+          return Mono.fromCompletionStage(advice.gate().askAll(passage.calls()))
+              .map(
+                  decisions -> {
+                    passage.enter(decisions);
+                    return new Entered(passage, proceed(once));
+                  });
+        });
+  }
+
+  private static Publisher<?> proceed(MethodInvocation invocation) {
+    try {
+      Object publisher = invocation.proceed();
+      return publisher == null ? Mono.empty() : (Publisher<?>) publisher;
+    } catch (Throwable e) {
+      return Mono.error(e);
+    }
+  }
+
+  private static Mono<Object> mono(Entered entered) {
+    return Mono.from(entered.publisher)
+        .map(Object.class::cast)
+        .materialize()
+        .flatMap(
+            signal ->
+                Mono.fromCompletionStage(entered.passage.leave(signal.get(), signal.getThrowable()))
+                    .then(Mono.just(signal)))
+        .dematerialize();
+  }
+
+  private static Flux<Object> flux(Entered entered) {
+    RateLimitAdvice.Passage passage = entered.passage;
+    return Flux.from(entered.publisher)
+        .map(Object.class::cast)
+        .onErrorResume(
+            error -> Mono.fromCompletionStage(passage.leave(null, error)).then(Mono.error(error)))
+        .concatWith(
+            Mono.defer(
+                () -> Mono.fromCompletionStage(passage.leave(null, null)).then(Mono.empty())));
+  }
+}

@@ -1,0 +1,86 @@
+package dev.sluice.spring;
+
+import dev.sluice.http.HttpAnswer;
+import java.util.List;
+import java.util.Map;
+import org.springframework.core.Ordered;
+import org.springframework.http.HttpStatusCode;
+import org.springframework.http.MediaType;
+import org.springframework.http.server.PathContainer;
+import org.springframework.http.server.reactive.ServerHttpRequest;
+import org.springframework.http.server.reactive.ServerHttpResponse;
+import org.springframework.web.server.ServerWebExchange;
+import org.springframework.web.server.WebFilter;
+import org.springframework.web.server.WebFilterChain;
+import reactor.core.publisher.Mono;
+
+/** Limits paths in WebFlux, and lets annotated methods find their request. */
+final class ReactiveRouteFilter implements WebFilter, Ordered {
+  private final Routes routes;
+  private final Gate gate;
+  private final int order;
+
+  ReactiveRouteFilter(Routes routes, Gate gate, int order) {
+    this.routes = routes;
+    this.gate = gate;
+    this.order = order;
+  }
+
+  @Override
+  public int getOrder() {
+    return order;
+  }
+
+  @Override
+  public Mono<Void> filter(ServerWebExchange exchange, WebFilterChain chain) {
+    ServerHttpRequest request = exchange.getRequest();
+    PathContainer path = request.getPath().pathWithinApplication();
+    Routes.Match match = routes.isEmpty() ? null : routes.match(request.getMethod().name(), path);
+    Mono<Void> rest =
+        chain
+            .filter(exchange)
+            .contextWrite(context -> context.put(EdgeRequest.class, edge(exchange)));
+    if (match == null) {
+      return rest;
+    }
+    exchange.getAttributes().put(ReactiveEdge.ROUTE, match.pattern());
+    return edge(exchange)
+        .flatMap(
+            edge ->
+                Mono.defer(
+                        () ->
+                            Mono.fromCompletionStage(
+                                gate.ask(
+                                    gate.call(
+                                        match.rules(), Map.of(), 1, new FacetContext(edge, null)))))
+                    .map(
+                        decision -> {
+                          if (decision.allowed()) {
+                            gate.tell(edge, List.of(decision));
+                            return rest;
+                          }
+                          return write(gate.refusal(edge, decision), exchange);
+                        })
+                    .onErrorResume(
+                        UncountableException.class,
+                        e -> Mono.just(write(Refusals.answer(e), exchange))))
+        .flatMap(next -> next);
+  }
+
+  private Mono<EdgeRequest> edge(ServerWebExchange exchange) {
+    return Mono.defer(
+        () -> {
+          boolean session = gate.facets().wantsSession(gate.limiter().rules());
+          return ReactiveEdge.of(exchange, session);
+        });
+  }
+
+  static Mono<Void> write(HttpAnswer answer, ServerWebExchange exchange) {
+    ServerHttpResponse response = exchange.getResponse();
+    response.setStatusCode(HttpStatusCode.valueOf(answer.status()));
+    answer.headers().forEach(response.getHeaders()::set);
+    response.getHeaders().setContentType(MediaType.parseMediaType(HttpAnswer.PROBLEM_TYPE));
+    byte[] body = Refusals.body(answer);
+    return response.writeWith(Mono.fromSupplier(() -> response.bufferFactory().wrap(body)));
+  }
+}

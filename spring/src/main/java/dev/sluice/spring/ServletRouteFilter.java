@@ -1,0 +1,81 @@
+package dev.sluice.spring;
+
+import dev.sluice.Call;
+import dev.sluice.Decision;
+import dev.sluice.http.HttpAnswer;
+import jakarta.servlet.FilterChain;
+import jakarta.servlet.ServletException;
+import jakarta.servlet.http.HttpServletRequest;
+import jakarta.servlet.http.HttpServletResponse;
+import java.io.IOException;
+import java.util.List;
+import java.util.Map;
+import org.springframework.core.Ordered;
+import org.springframework.http.server.PathContainer;
+import org.springframework.web.filter.OncePerRequestFilter;
+import org.springframework.web.util.ServletRequestPathUtils;
+
+/** Limits paths in a servlet container. */
+final class ServletRouteFilter extends OncePerRequestFilter implements Ordered {
+  private final Routes routes;
+  private final Gate gate;
+  private final int order;
+
+  ServletRouteFilter(Routes routes, Gate gate, int order) {
+    this.routes = routes;
+    this.gate = gate;
+    this.order = order;
+  }
+
+  @Override
+  public int getOrder() {
+    return order;
+  }
+
+  @Override
+  protected boolean shouldNotFilter(HttpServletRequest request) {
+    return routes.isEmpty();
+  }
+
+  @Override
+  protected void doFilterInternal(
+      HttpServletRequest request, HttpServletResponse response, FilterChain chain)
+      throws ServletException, IOException {
+    boolean parsed = ServletRequestPathUtils.hasParsedRequestPath(request);
+    PathContainer path = ServletRequestPathUtils.parseAndCache(request).pathWithinApplication();
+    Routes.Match match = routes.match(request.getMethod(), path);
+    if (!parsed) {
+      ServletRequestPathUtils.clearParsedRequestPath(request);
+    }
+    if (match == null) {
+      chain.doFilter(request, response);
+      return;
+    }
+    request.setAttribute(ServletEdge.ROUTE, match.pattern());
+    ServletEdge edge = new ServletEdge(request, response);
+    Decision decision;
+    try {
+      Call call = gate.call(match.rules(), Map.of(), 1, new FacetContext(edge, null));
+      decision = Gate.await(gate.ask(call));
+    } catch (UncountableException e) {
+      write(Refusals.answer(e), response);
+      return;
+    }
+    if (decision.allowed()) {
+      gate.tell(edge, List.of(decision));
+      chain.doFilter(request, response);
+    } else {
+      write(gate.refusal(edge, decision), response);
+    }
+  }
+
+  static void write(HttpAnswer answer, HttpServletResponse response) throws IOException {
+    byte[] body = Refusals.body(answer);
+    response.setStatus(answer.status());
+    answer.headers().forEach(response::setHeader);
+    response.setContentType(HttpAnswer.PROBLEM_TYPE);
+    response.setContentLength(body.length);
+    response.getOutputStream().write(body);
+    response.flushBuffer();
+  }
+}

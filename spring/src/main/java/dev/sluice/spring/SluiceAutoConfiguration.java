@@ -1,0 +1,160 @@
+package dev.sluice.spring;
+
+import dev.sluice.Limiter;
+import dev.sluice.RuleSource;
+import dev.sluice.Store;
+import dev.sluice.http.ClientAddress;
+import dev.sluice.http.HeaderProfile;
+import io.micrometer.observation.ObservationRegistry;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.LoggerFactory;
+import org.springframework.aop.config.AopConfigUtils;
+import org.springframework.beans.factory.ObjectProvider;
+import org.springframework.beans.factory.config.BeanDefinition;
+import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
+import org.springframework.beans.factory.support.BeanDefinitionRegistry;
+import org.springframework.boot.autoconfigure.AutoConfiguration;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnProperty;
+import org.springframework.boot.context.properties.EnableConfigurationProperties;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
+import org.springframework.context.annotation.Import;
+import org.springframework.context.annotation.ImportBeanDefinitionRegistrar;
+import org.springframework.context.annotation.Role;
+import org.springframework.core.env.Environment;
+import org.springframework.core.io.ResourceLoader;
+import org.springframework.core.type.AnnotationMetadata;
+import org.springframework.util.ClassUtils;
+
+/** Brings Sluice into an application: store, rules, limiter, annotation, start check. */
+@AutoConfiguration(
+    afterName = {
+      "org.springframework.boot.actuate.autoconfigure.metrics.CompositeMeterRegistryAutoConfiguration",
+      "org.springframework.boot.actuate.autoconfigure.observation.ObservationAutoConfiguration",
+      "org.springframework.boot.micrometer.metrics.autoconfigure.CompositeMeterRegistryAutoConfiguration",
+      "org.springframework.boot.micrometer.observation.autoconfigure.ObservationAutoConfiguration",
+      "org.springframework.boot.autoconfigure.aop.AopAutoConfiguration"
+    })
+@EnableConfigurationProperties(SluiceProperties.class)
+@Import({SluiceAutoConfiguration.Active.class, SluiceAutoConfiguration.Off.class})
+public class SluiceAutoConfiguration {
+
+  /** Says that nothing is limited. */
+  @Configuration(proxyBeanMethods = false)
+  @ConditionalOnProperty(name = "sluice.enabled", havingValue = "false")
+  static class Off {
+    Off() {
+      LoggerFactory.getLogger(SluiceAutoConfiguration.class)
+          .warn("Sluice is off (sluice.enabled=false): nothing is limited");
+    }
+  }
+
+  /** Everything that does not depend on the web. */
+  @Configuration(proxyBeanMethods = false)
+  @ConditionalOnProperty(name = "sluice.enabled", havingValue = "true", matchIfMissing = true)
+  @Import(Proxies.class)
+  static class Active {
+    @Bean(destroyMethod = "") // the limiter closes it
+    @ConditionalOnMissingBean
+    Store sluiceStore(
+        SluiceProperties properties, Environment environment, ObjectProvider<Faults> faults) {
+      Faults told = faults.getIfAvailable();
+      return StoreSettings.open(properties, environment, fault -> count(told, fault.kind()));
+    }
+
+    private static void count(@Nullable Faults faults, String kind) {
+      if (faults != null) {
+        faults.count(kind);
+      }
+    }
+
+    @Bean(destroyMethod = "", autowireCandidate = false)
+    RuleLayers sluiceRules(
+        SluiceProperties properties, ObjectProvider<RuleSource> beans, ResourceLoader loader) {
+      return RuleSettings.layers(properties, beans.orderedStream().toList(), loader);
+    }
+
+    @Bean
+    @ConditionalOnMissingBean
+    Limiter sluiceLimiter(Store store, ConfigurableListableBeanFactory beans) {
+      return Limiter.of(store, beans.getBean("sluiceRules", RuleLayers.class));
+    }
+
+    @Bean
+    Gate sluiceGate(
+        Limiter limiter,
+        SluiceProperties properties,
+        ObjectProvider<FacetResolver> resolvers,
+        ObjectProvider<ObservationRegistry> observations) {
+      ClientAddress client =
+          ClientAddress.trusting(
+              properties.trustedProxies(),
+              ClientAddress.Trail.parse(properties.forwardedHeader()),
+              properties.ipv6Prefix());
+      return new Gate(
+          limiter,
+          new Facets(resolvers.orderedStream().toList(), client),
+          HeaderProfile.parse(properties.headers()),
+          observations.getIfAvailable(() -> ObservationRegistry.NOOP));
+    }
+
+    @Bean
+    @Role(BeanDefinition.ROLE_INFRASTRUCTURE)
+    static RateLimitAdvisor sluiceAdvisor(ConfigurableListableBeanFactory beans) {
+      return new RateLimitAdvisor(
+          new RateLimitAdvice(
+              () -> beans.getBean(Gate.class), new Expressions(beans), edges(beans)));
+    }
+
+    @Bean
+    StartCheck sluiceStartCheck(
+        ConfigurableListableBeanFactory beans,
+        SluiceProperties properties,
+        Environment environment) {
+      return new StartCheck(beans, properties, environment);
+    }
+
+    private static List<Function<@Nullable Object[], @Nullable EdgeRequest>> edges(
+        ConfigurableListableBeanFactory beans) {
+      ClassLoader loader = beans.getBeanClassLoader();
+      List<Function<@Nullable Object[], @Nullable EdgeRequest>> edges = new ArrayList<>();
+      if (ClassUtils.isPresent("jakarta.servlet.http.HttpServletRequest", loader)
+          && ClassUtils.isPresent(
+              "org.springframework.web.context.request.ServletRequestAttributes", loader)) {
+        edges.add(ServletEdge::current);
+      }
+      if (ClassUtils.isPresent("org.springframework.web.server.ServerWebExchange", loader)
+          && ClassUtils.isPresent("reactor.core.publisher.Mono", loader)) {
+        edges.add(ReactiveEdge::among);
+      }
+      return edges;
+    }
+  }
+
+  /** Makes sure that annotated beans get proxies, also with spring.aop.auto=false. */
+  static class Proxies implements ImportBeanDefinitionRegistrar {
+    private final Environment environment;
+
+    Proxies(Environment environment) {
+      this.environment = environment;
+    }
+
+    @Override
+    public void registerBeanDefinitions(
+        AnnotationMetadata metadata, BeanDefinitionRegistry registry) {
+      AopConfigUtils.registerAutoProxyCreatorIfNecessary(registry);
+      if (environment.getProperty("spring.aop.proxy-target-class", Boolean.class, true)) {
+        AopConfigUtils.forceAutoProxyCreatorToUseClassProxying(registry);
+      }
+    }
+  }
+
+  /** Told of every fault of the store. */
+  interface Faults {
+    void count(String kind);
+  }
+}

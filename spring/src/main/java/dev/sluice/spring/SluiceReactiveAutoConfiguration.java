@@ -1,0 +1,50 @@
+package dev.sluice.spring;
+
+import dev.sluice.http.HttpAnswer;
+import dev.sluice.spring.SluiceProperties.Place;
+import org.springframework.boot.autoconfigure.AutoConfiguration;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnBean;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnWebApplication;
+import org.springframework.context.ApplicationContext;
+import org.springframework.context.annotation.Bean;
+import org.springframework.core.annotation.Order;
+import org.springframework.web.server.WebExceptionHandler;
+import org.springframework.web.server.WebFilter;
+import reactor.core.publisher.Mono;
+
+/** Sluice in WebFlux. */
+@AutoConfiguration(after = SluiceAutoConfiguration.class)
+@ConditionalOnWebApplication(type = ConditionalOnWebApplication.Type.REACTIVE)
+@ConditionalOnBean(Gate.class)
+public class SluiceReactiveAutoConfiguration {
+  private static final int SECURITY = -100; // where Spring Security puts its filter
+  private static final int BEFORE_SPRING_BOOT = -2; // whose handler makes 500 of the unknown
+
+  @Bean
+  WebFilter sluiceFilterBeforeSecurity(SluiceProperties properties, Gate gate) {
+    return new ReactiveRouteFilter(
+        Routes.at(Place.BEFORE_SECURITY, properties), gate, SECURITY - 5);
+  }
+
+  @Bean
+  WebFilter sluiceFilterAfterSecurity(SluiceProperties properties, Gate gate) {
+    return new ReactiveRouteFilter(Routes.at(Place.AFTER_SECURITY, properties), gate, SECURITY + 5);
+  }
+
+  @Bean
+  Refusals sluiceRefusals(Gate gate, ApplicationContext beans) {
+    return new Refusals(gate, beans, arguments -> null);
+  }
+
+  /** For handlers that no advice applies to. */
+  @Bean
+  @Order(BEFORE_SPRING_BOOT)
+  WebExceptionHandler sluiceExceptionHandler(Refusals refusals) {
+    return (exchange, error) -> {
+      HttpAnswer answer = refusals.answerTo(error);
+      return answer == null || exchange.getResponse().isCommitted()
+          ? Mono.error(error)
+          : ReactiveRouteFilter.write(answer, exchange);
+    };
+  }
+}

@@ -1,0 +1,107 @@
+package dev.sluice.spring;
+
+import dev.sluice.Store;
+import dev.sluice.Text;
+import dev.sluice.memory.MemoryStore;
+import dev.sluice.redis.RedisStore;
+import dev.sluice.redis.StoreFault;
+import java.net.URLEncoder;
+import java.nio.charset.StandardCharsets;
+import java.util.List;
+import java.util.Locale;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+import org.springframework.boot.context.properties.bind.Binder;
+import org.springframework.boot.context.properties.bind.DefaultValue;
+import org.springframework.core.env.Environment;
+
+/** The store that the settings ask for. */
+final class StoreSettings {
+  private static final String MEMORY = "memory";
+  private static final String SPRING = "spring";
+  private static final String REDIS = "spring.data.redis";
+
+  private StoreSettings() {}
+
+  /** The application's own settings for Redis, whatever class its Spring Boot keeps them in. */
+  record Redis(
+      @Nullable String url,
+      @DefaultValue("localhost") String host,
+      @DefaultValue("6379") int port,
+      @DefaultValue("0") int database,
+      @Nullable String username,
+      @Nullable String password,
+      @DefaultValue Ssl ssl,
+      @Nullable Cluster cluster,
+      @Nullable Sentinel sentinel) {
+    record Ssl(@DefaultValue("false") boolean enabled) {}
+
+    record Cluster(List<String> nodes) {}
+
+    record Sentinel(String master, List<String> nodes) {}
+
+    String uri() {
+      if (url != null && !url.isEmpty()) {
+        return url;
+      }
+      String user =
+          password == null || password.isEmpty()
+              ? ""
+              : (username == null ? "" : encoded(username)) + ":" + encoded(password) + "@";
+      if (cluster != null) {
+        return "redis-cluster://" + user + String.join(",", cluster.nodes);
+      }
+      String path = database == 0 ? "" : "/" + database;
+      if (sentinel != null) {
+        return "redis-sentinel://%s%s%s#%s"
+            .formatted(user, String.join(",", sentinel.nodes), path, sentinel.master);
+      }
+      String scheme = ssl.enabled ? "rediss" : "redis";
+      return "%s://%s%s:%d%s".formatted(scheme, user, host, port, path);
+    }
+
+    private static String encoded(String text) {
+      return URLEncoder.encode(text, StandardCharsets.UTF_8).replace("+", "%20");
+    }
+  }
+
+  static Store open(
+      SluiceProperties properties, Environment environment, Consumer<StoreFault> onFault) {
+    String store = properties.store().strip();
+    if (store.toLowerCase(Locale.ROOT).equals(MEMORY)) {
+      return MemoryStore.create();
+    }
+    String uri = store.equals(SPRING) ? ofSpring(environment) : store;
+    if (!uri.startsWith("redis")) {
+      throw new IllegalStateException(
+          "sluice.store: %s (expected: memory, spring, or a URI such as redis://host:6379)"
+              .formatted(Text.quoted(shown(uri))));
+    }
+    return RedisStore.at(uri)
+        .deadline(properties.deadline())
+        .nodes(properties.nodes())
+        .onFault(onFault)
+        .open();
+  }
+
+  private static String ofSpring(Environment environment) {
+    return Binder.get(environment).bindOrCreate(REDIS, Redis.class).uri();
+  }
+
+  /** What a person may read: a URI without its password. */
+  static String name(SluiceProperties properties, Environment environment) {
+    String store = properties.store().strip();
+    if (store.equals(MEMORY)) {
+      boolean redis =
+          environment.containsProperty(REDIS + ".host")
+              || environment.containsProperty(REDIS + ".url");
+      return "memory (this JVM alone"
+          + (redis ? "; sluice.store=spring shares limits through spring.data.redis)" : ")");
+    }
+    return store.equals(SPRING) ? shown(ofSpring(environment)) : shown(store);
+  }
+
+  private static String shown(String uri) {
+    return uri.replaceFirst("//[^@/]*@", "//***@");
+  }
+}

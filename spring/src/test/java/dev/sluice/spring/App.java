@@ -1,0 +1,120 @@
+package dev.sluice.spring;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Base64;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import org.springframework.boot.SpringApplication;
+import org.springframework.boot.WebApplicationType;
+import org.springframework.context.ConfigurableApplicationContext;
+
+/** An application on a free loopback port, and a client for it. */
+final class App implements AutoCloseable {
+  /** Whatever a Spring Boot calls its security; names that it does not know are ignored. */
+  private static final List<String> SECURITY =
+      List.of(
+          "org.springframework.boot.autoconfigure.security.servlet.SecurityAutoConfiguration",
+          "org.springframework.boot.autoconfigure.security.servlet.UserDetailsServiceAutoConfiguration",
+          "org.springframework.boot.autoconfigure.security.servlet.SecurityFilterAutoConfiguration",
+          "org.springframework.boot.autoconfigure.security.reactive.ReactiveSecurityAutoConfiguration",
+          "org.springframework.boot.autoconfigure.security.reactive.ReactiveUserDetailsServiceAutoConfiguration",
+          "org.springframework.boot.actuate.autoconfigure.security.servlet.ManagementWebSecurityAutoConfiguration",
+          "org.springframework.boot.actuate.autoconfigure.security.reactive.ReactiveManagementWebSecurityAutoConfiguration",
+          "org.springframework.boot.security.autoconfigure.SecurityAutoConfiguration",
+          "org.springframework.boot.security.autoconfigure.UserDetailsServiceAutoConfiguration",
+          "org.springframework.boot.security.autoconfigure.ReactiveUserDetailsServiceAutoConfiguration",
+          "org.springframework.boot.security.autoconfigure.web.servlet.ServletWebSecurityAutoConfiguration",
+          "org.springframework.boot.security.autoconfigure.web.servlet.SecurityFilterAutoConfiguration",
+          "org.springframework.boot.security.autoconfigure.web.reactive.ReactiveWebSecurityAutoConfiguration",
+          "org.springframework.boot.security.autoconfigure.actuate.web.servlet.ManagementWebSecurityAutoConfiguration",
+          "org.springframework.boot.security.autoconfigure.actuate.web.reactive.ReactiveManagementWebSecurityAutoConfiguration");
+
+  private static final HttpClient CLIENT = HttpClient.newHttpClient();
+
+  private final ConfigurableApplicationContext context;
+
+  private App(ConfigurableApplicationContext context) {
+    this.context = context;
+  }
+
+  /** Starts without security. */
+  static App start(WebApplicationType type, Class<?> main, String... properties) {
+    List<String> all = new ArrayList<>(Arrays.asList(properties));
+    all.add("spring.autoconfigure.exclude=" + String.join(",", SECURITY));
+    return startSecured(type, main, all.toArray(new String[0]));
+  }
+
+  static App startSecured(WebApplicationType type, Class<?> main, String... properties) {
+    SpringApplication application = new SpringApplication(main);
+    application.setWebApplicationType(type);
+    List<String> arguments = new ArrayList<>();
+    arguments.add("--server.port=0");
+    arguments.add("--server.address=127.0.0.1");
+    arguments.add("--spring.main.banner-mode=off");
+    arguments.add("--spring.jmx.enabled=false");
+    for (String property : properties) {
+      arguments.add("--" + property);
+    }
+    return new App(application.run(arguments.toArray(new String[0])));
+  }
+
+  <T> T bean(Class<T> type) {
+    return context.getBean(type);
+  }
+
+  int port() {
+    return Integer.parseInt(context.getEnvironment().getProperty("local.server.port"));
+  }
+
+  HttpResponse<String> get(String path, String... headers) {
+    return send("GET", path, headers);
+  }
+
+  HttpResponse<String> getAs(String user, String path) {
+    String token =
+        Base64.getEncoder().encodeToString((user + ":secret").getBytes(StandardCharsets.UTF_8));
+    return get(path, "Authorization", "Basic " + token);
+  }
+
+  HttpResponse<String> send(String method, String path, String... headers) {
+    try {
+      return CLIENT.send(request(method, path, headers), HttpResponse.BodyHandlers.ofString());
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    } catch (InterruptedException e) {
+      throw new IllegalStateException(e);
+    }
+  }
+
+  CompletableFuture<Integer> statusOf(String path) {
+    return CLIENT
+        .sendAsync(request("GET", path), HttpResponse.BodyHandlers.ofString())
+        .thenApply(HttpResponse::statusCode);
+  }
+
+  private HttpRequest request(String method, String path, String... headers) {
+    HttpRequest.Builder request =
+        HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + port() + path))
+            .timeout(Duration.ofSeconds(20))
+            .method(method, HttpRequest.BodyPublishers.noBody());
+    return (headers.length == 0 ? request : request.headers(headers)).build();
+  }
+
+  static String header(HttpResponse<String> answer, String name) {
+    return answer.headers().firstValue(name).orElse("none");
+  }
+
+  @Override
+  public void close() {
+    context.close();
+  }
+}

@@ -1,0 +1,77 @@
+package dev.sluice.spring;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.sluice.redis.testing.RedisProcess;
+import java.net.http.HttpResponse;
+import java.time.Duration;
+import java.util.Arrays;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.springframework.boot.WebApplicationType;
+
+/** Redis away at the start, and later: each rule's choice, within the deadline. */
+class RedisDownIT {
+  private static String[] settings(int port) {
+    String[] store = {
+      "sluice.store=spring",
+      "sluice.deadline=500ms",
+      "spring.data.redis.port=" + port,
+      "spring.data.redis.host=127.0.0.1",
+      "management.health.redis.enabled=false",
+      "sluice.rules.Play.onStoreFailure=deny",
+      "management.endpoints.web.exposure.include=*",
+      "management.endpoint.health.show-details=always",
+    };
+    return Stream.of(Shop.SETTINGS, store).flatMap(Arrays::stream).toArray(String[]::new);
+  }
+
+  @ParameterizedTest
+  @CsvSource({"SERVLET", "REACTIVE"})
+  void rulesDecideWithoutTheStoreAndCountAgainWithIt(WebApplicationType type) {
+    Class<?> main = type == WebApplicationType.SERVLET ? Shop.Mvc.class : Shop.WebFlux.class;
+    try (RedisProcess redis = RedisProcess.start(RedisProcess.newest())) {
+      redis.kill();
+      try (App app = App.start(type, main, settings(redis.port()))) {
+        checkWithoutStore(app);
+
+        redis.restart();
+        waitUntilCounted(app);
+        assertThat(app.get("/play?member=fresh").statusCode()).isEqualTo(200);
+
+        redis.pause();
+        checkWithoutStore(app);
+        redis.resume();
+      }
+    }
+  }
+
+  private static void checkWithoutStore(App app) {
+    long start = System.nanoTime();
+    HttpResponse<String> open = app.get("/api/1", "X-Key", "k");
+    HttpResponse<String> shut = app.get("/play?member=ann");
+    Duration took = Duration.ofNanos(System.nanoTime() - start);
+
+    assertThat(open.statusCode()).isEqualTo(200);
+    assertThat(shut.statusCode()).isEqualTo(503);
+    assertThat(shut.body()).contains("temporary-reduced-capacity");
+    assertThat(App.header(shut, "Retry-After")).isEqualTo("1");
+    assertThat(took).isLessThan(Duration.ofSeconds(3)); // two deadlines, on a busy machine
+    for (int i = 0; i < 10; i++) { // some failures in a row, and the store is known to be away
+      app.get("/api/1", "X-Key", "k");
+    }
+    HttpResponse<String> health = app.get("/actuator/health");
+    assertThat(health.statusCode()).isEqualTo(200);
+    assertThat(health.body()).contains("\"status\":\"DEGRADED\"");
+  }
+
+  /** Another process comes back: no clock of ours can be moved. */
+  private static void waitUntilCounted(App app) {
+    long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(20);
+    while (app.get("/play?member=probe" + System.nanoTime()).statusCode() != 200) {
+      assertThat(System.nanoTime()).isLessThan(end);
+    }
+  }
+}
