@@ -185,11 +185,25 @@ class ClusterIT {
     to.command("CLUSTER", "SETSLOT", number, "NODE", owner);
     from.command("CLUSTER", "SETSLOT", number, "NODE", owner);
     cluster.masters().forEach(each -> each.command("CLUSTER", "SETSLOT", number, "NODE", owner));
+    // A node that moves the slot on before it has heard of this epoch may choose one that is no
+    // later, lose the dispute over the slot, and delete the keys in it: so operators wait, too.
+    RedisCluster.await(
+        () -> cluster.all().stream().allMatch(node -> epoch(node, owner) == epoch(to, owner)));
+  }
+
+  /** The configuration epoch of a node, as another one knows it. */
+  private static long epoch(RedisProcess node, String id) {
+    return node.command("CLUSTER", "NODES")
+        .lines()
+        .filter(line -> line.startsWith(id))
+        .mapToLong(line -> Long.parseLong(line.split(" ", -1)[6]))
+        .findFirst()
+        .orElse(-1);
   }
 
   @Test
   void killedMasterIsReplacedByItsReplicaWithoutRestart() {
-    try (RedisCluster cluster = RedisCluster.start(newest())) {
+    try (RedisCluster cluster = RedisCluster.startWithQuickFailover(newest())) {
       Rules rules =
           Rules.of(
               Rule.named("r")

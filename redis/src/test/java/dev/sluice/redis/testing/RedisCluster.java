@@ -11,10 +11,10 @@ public final class RedisCluster implements AutoCloseable {
   private final List<RedisProcess> masters = new ArrayList<>();
   private final List<RedisProcess> replicas = new ArrayList<>();
 
-  private RedisCluster(RedisProcess.Binary binary) {
+  private RedisCluster(RedisProcess.Binary binary, int nodeTimeoutMillis) {
     for (int i = 0; i < 3; i++) {
-      masters.add(node(binary));
-      replicas.add(node(binary));
+      masters.add(node(binary, nodeTimeoutMillis));
+      replicas.add(node(binary, nodeTimeoutMillis));
     }
     for (RedisProcess node : all()) {
       node.command("CLUSTER", "MEET", "127.0.0.1", Integer.toString(masters.get(0).port()));
@@ -37,17 +37,23 @@ public final class RedisCluster implements AutoCloseable {
         () -> masters.stream().allMatch(node -> node.info("replication", "connected_slaves") == 1));
   }
 
+  /** A Cluster whose masters are not given up, however busy the machine is. */
   public static RedisCluster start(RedisProcess.Binary binary) {
-    return new RedisCluster(binary);
+    return new RedisCluster(binary, 60_000);
   }
 
-  private static RedisProcess node(RedisProcess.Binary binary) {
+  /** A Cluster in which a dead master is soon replaced by its replica. */
+  public static RedisCluster startWithQuickFailover(RedisProcess.Binary binary) {
+    return new RedisCluster(binary, 2_000);
+  }
+
+  private static RedisProcess node(RedisProcess.Binary binary, int nodeTimeoutMillis) {
     return RedisProcess.start(
         binary,
         "--cluster-enabled",
         "yes",
         "--cluster-node-timeout",
-        "2000",
+        Integer.toString(nodeTimeoutMillis),
         "--repl-diskless-sync-delay",
         "0");
   }
