@@ -29,7 +29,7 @@ final class MemorySuite {
    */
   record Pace(int rounds, int forks, int warmUps, int measurements, long millis) {
     static Pace of(Extent extent) {
-      return extent.isQuick() ? new Pace(3, 1, 2, 2, 750) : new Pace(7, 1, 4, 4, 1_000);
+      return extent.isQuick() ? new Pace(2, 1, 3, 2, 1_000) : new Pace(5, 1, 6, 5, 1_000);
     }
   }
 
