@@ -1,0 +1,22 @@
+package dev.sluice.demo;
+
+import org.springframework.stereotype.Component;
+
+/** Stands for a back office that other people run: it says how often a code may be sent again. */
+@Component
+class BackOffice {
+  private volatile int attempts = 2;
+
+  void allow(int newAttempts) {
+    attempts = newAttempts;
+  }
+
+  String mfaRules() {
+    return """
+        facets: {account: {query: account}}
+        rules:
+          LoginVerificationResend: {by: account, limit: %d per 10m, lock: 5m}
+        """
+        .formatted(attempts);
+  }
+}

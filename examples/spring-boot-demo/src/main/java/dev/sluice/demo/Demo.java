@@ -1,0 +1,24 @@
+package dev.sluice.demo;
+
+import dev.sluice.RuleSource;
+import dev.sluice.rules.PolledRules;
+import dev.sluice.rules.RuleFiles;
+import java.time.Duration;
+import org.springframework.boot.SpringApplication;
+import org.springframework.boot.autoconfigure.SpringBootApplication;
+import org.springframework.context.annotation.Bean;
+
+/** The shop. Starts on http://127.0.0.1:8080. */
+@SpringBootApplication
+public class Demo {
+  public static void main(String[] args) {
+    SpringApplication.run(Demo.class, args);
+  }
+
+  /** Rules that the back office sets while the shop runs, laid over those of the file. */
+  @Bean
+  RuleSource backOfficeRules(BackOffice office) {
+    return PolledRules.every(
+        Duration.ofMillis(200), () -> RuleFiles.parse("back office", office.mfaRules()));
+  }
+}

@@ -1,0 +1,98 @@
+package dev.sluice.demo;
+
+import static dev.sluice.spring.RateLimit.Count.ON_FAILURE;
+
+import dev.sluice.Identity;
+import dev.sluice.Limiter;
+import dev.sluice.spring.RateLimit;
+import java.util.Map;
+import org.springframework.http.HttpStatus;
+import org.springframework.web.bind.annotation.DeleteMapping;
+import org.springframework.web.bind.annotation.GetMapping;
+import org.springframework.web.bind.annotation.PostMapping;
+import org.springframework.web.bind.annotation.PutMapping;
+import org.springframework.web.bind.annotation.RequestParam;
+import org.springframework.web.bind.annotation.RestController;
+import org.springframework.web.server.ResponseStatusException;
+
+/** What customers do, each with the rule of its scenario. */
+@RestController
+class ShopController {
+  /** The one-time code; a real shop would have sent it. */
+  static final String CODE = "246810";
+
+  private final BackOffice office;
+  private final Limiter limiter;
+
+  ShopController(BackOffice office, Limiter limiter) {
+    this.office = office;
+    this.limiter = limiter;
+  }
+
+  /** Two changes in two minutes, for the member and for the address. */
+  @PostMapping("/bank-account")
+  @RateLimit("BankAccountUpdate")
+  public Map<String, String> changeBankAccount() {
+    return Map.of("bankAccount", "changed");
+  }
+
+  /** Three wrong codes, then locked for half an hour; right ones cost nothing. */
+  @PostMapping("/code")
+  @RateLimit(value = "SecureForgotAccount", count = ON_FAILURE)
+  public Map<String, String> enterCode(@RequestParam String login, @RequestParam String code) {
+    if (!code.equals(CODE)) {
+      throw new ResponseStatusException(HttpStatus.UNAUTHORIZED, "wrong code");
+    }
+    return Map.of("code", "accepted");
+  }
+
+  /** Whether a code may be entered: asks as a try does, and takes nothing. */
+  @GetMapping("/code")
+  @RateLimit(value = "SecureForgotAccount", cost = "0")
+  public Map<String, String> mayEnterCode(@RequestParam String login) {
+    return Map.of("code", "wanted");
+  }
+
+  /** As often as the back office says. */
+  @PostMapping("/code/resend")
+  @RateLimit("LoginVerificationResend")
+  public Map<String, String> resendCode(@RequestParam String account) {
+    return Map.of("code", "sent");
+  }
+
+  /** A login whose password must be reset: two tries a day. */
+  @PostMapping("/login")
+  @RateLimit("SecureLoginForceForgotAccount")
+  public Map<String, String> login(@RequestParam String login) {
+    throw new ResponseStatusException(HttpStatus.FORBIDDEN, "reset your password first");
+  }
+
+  /** Ten looks a minute for a member at a promotion. */
+  @GetMapping("/promotions")
+  @RateLimit("PromoQuery")
+  public Map<String, String> promotion(@RequestParam String promo) {
+    return Map.of("promo", promo);
+  }
+
+  /** The declarative form of the seeds, with the member given by an expression. */
+  @PostMapping("/mini-game")
+  @RateLimit(value = "SecureMiniGame", by = "member=#memberCode")
+  public Map<String, String> playMiniGame(@RequestParam String memberCode) {
+    return Map.of("game", "played by " + memberCode);
+  }
+
+  /** The back office: how often a code may be sent again. */
+  @PutMapping("/office/resends")
+  public void allowResends(@RequestParam int attempts) {
+    office.allow(attempts);
+  }
+
+  /** The back office: gives a customer another chance. */
+  @DeleteMapping("/office/locks")
+  public Map<String, Boolean> lift(@RequestParam String login) {
+    Identity customer = Identity.of("login", login);
+    boolean lifted = limiter.lift("SecureForgotAccount", customer).toCompletableFuture().join();
+    limiter.reset("SecureForgotAccount", customer).toCompletableFuture().join();
+    return Map.of("lifted", lifted);
+  }
+}
