@@ -90,7 +90,7 @@ final class RateLimitAdvice implements MethodInterceptor {
       return stage
           .handle((value, error) -> passage.leave(value, error).thenApply(done -> stage))
           .thenCompose(done -> done)
-          .thenCompose(original -> original);
+          .thenComposeAsync(original -> original); // off the thread that reads from Redis
     }
     if (result instanceof Callable<?> later) {
       return (Callable<@Nullable Object>)

@@ -2,12 +2,14 @@ package dev.sluice.spring;
 
 import java.util.Objects;
 import java.util.Optional;
+import java.util.concurrent.CompletionStage;
 import org.aopalliance.intercept.MethodInvocation;
 import org.jspecify.annotations.Nullable;
 import org.reactivestreams.Publisher;
 import org.springframework.aop.ProxyMethodInvocation;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
+import reactor.core.scheduler.Schedulers;
 import reactor.util.context.ContextView;
 
 /** Methods that return a Mono or a Flux. Loaded only where Reactor is there. */
@@ -16,6 +18,15 @@ final class Reactive {
 
   static boolean isReactive(Class<?> returned) {
     return Publisher.class.isAssignableFrom(returned);
+  }
+
+  /**
+   * What a store answers. What comes after must not run on the thread that reads the answers of
+   * Redis: a handler that waits there for another decision would wait for itself.
+   */
+  static <T> Mono<T> answer(CompletionStage<T> stage) {
+    Mono<T> answer = Mono.fromCompletionStage(stage);
+    return stage.toCompletableFuture().isDone() ? answer : answer.publishOn(Schedulers.parallel());
   }
 
   /** Asks on every subscription, and runs the method if it may. */
@@ -51,7 +62,7 @@ final class Reactive {
     return request.flatMap(
         found -> {
           RateLimitAdvice.Passage passage = advice.passage(guard, once, target, found.orElse(null));
-          return Mono.fromCompletionStage(advice.gate().askAll(passage.calls()))
+          return answer(advice.gate().askAll(passage.calls()))
               .map(
                   decisions -> {
                     passage.enter(decisions);
@@ -75,7 +86,7 @@ final class Reactive {
         .materialize()
         .flatMap(
             signal ->
-                Mono.fromCompletionStage(entered.passage.leave(signal.get(), signal.getThrowable()))
+                answer(entered.passage.leave(signal.get(), signal.getThrowable()))
                     .then(Mono.just(signal)))
         .dematerialize();
   }
@@ -84,10 +95,7 @@ final class Reactive {
     RateLimitAdvice.Passage passage = entered.passage;
     return Flux.from(entered.publisher)
         .map(Object.class::cast)
-        .onErrorResume(
-            error -> Mono.fromCompletionStage(passage.leave(null, error)).then(Mono.error(error)))
-        .concatWith(
-            Mono.defer(
-                () -> Mono.fromCompletionStage(passage.leave(null, null)).then(Mono.empty())));
+        .onErrorResume(error -> answer(passage.leave(null, error)).then(Mono.error(error)))
+        .concatWith(Mono.defer(() -> answer(passage.leave(null, null)).then(Mono.empty())));
   }
 }

@@ -49,7 +49,7 @@ final class ReactiveRouteFilter implements WebFilter, Ordered {
             edge ->
                 Mono.defer(
                         () ->
-                            Mono.fromCompletionStage(
+                            Reactive.answer(
                                 gate.ask(
                                     gate.call(
                                         match.rules(), Map.of(), 1, new FacetContext(edge, null)))))

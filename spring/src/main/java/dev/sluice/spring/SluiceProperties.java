@@ -17,8 +17,8 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
  *     redis-cluster://host:port,host:port.
  * @param deadline How long the store may take before a rule's onStoreFailure speaks.
  * @param nodes How many nodes share the limits while each counts by itself (onStoreFailure: local).
- * @param rulesFile A rule file: a path, which is followed while it changes, or classpath:name.
  * @param rules Rules by name, with the keys of a rule file.
+ * @param rulesFile A rule file: a path, which is followed while it changes, or classpath:name.
  * @param facets Where a request tells who asks, by the facet's name, as in a rule file.
  * @param routes Paths that are limited by a filter.
  * @param place Where the filter of a route stands, unless the route says otherwise.
@@ -35,8 +35,8 @@ public record SluiceProperties(
     @DefaultValue("memory") String store,
     @DefaultValue("50ms") Duration deadline,
     @DefaultValue("1") int nodes,
-    @Nullable String rulesFile,
     @DefaultValue Map<String, Object> rules,
+    @Nullable String rulesFile,
     @DefaultValue Map<String, Object> facets,
     @DefaultValue List<Route> routes,
     @DefaultValue("before-security") Place place,

@@ -38,6 +38,15 @@ final class App implements AutoCloseable {
           "org.springframework.boot.security.autoconfigure.actuate.web.servlet.ManagementWebSecurityAutoConfiguration",
           "org.springframework.boot.security.autoconfigure.actuate.web.reactive.ReactiveManagementWebSecurityAutoConfiguration");
 
+  /*
+   * Each request has a connection of its own. Reactor Netty 1.3.7, which comes with Spring Boot 4.1.1,
+   * now and then never reads the second request of a connection whose first was answered on another
+   * thread (reactor/reactor-netty issue 4361).
+   */
+  static {
+    System.setProperty("jdk.httpclient.allowRestrictedHeaders", "connection");
+  }
+
   private static final HttpClient CLIENT = HttpClient.newHttpClient();
 
   private final ConfigurableApplicationContext context;
@@ -105,6 +114,7 @@ final class App implements AutoCloseable {
     HttpRequest.Builder request =
         HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + port() + path))
             .timeout(Duration.ofSeconds(20))
+            .header("Connection", "close")
             .method(method, HttpRequest.BodyPublishers.noBody());
     return (headers.length == 0 ? request : request.headers(headers)).build();
   }

@@ -55,6 +55,11 @@ abstract class EdgeContract {
   }
 
   @Test
+  void methodThatWaitsMayBeCalledBehindOneThatAsked() {
+    assertThat(statuses(3, "/nested?member=nest&promo=n")).containsExactly(200, 200, 429);
+  }
+
+  @Test
   void onlyFailuresCountAndThenTheLockHasAnEnd() {
     List<Integer> good = statuses(5, "/code?login=ann&code=42");
     List<Integer> bad = statuses(3, "/code?login=ann&code=1");

@@ -160,6 +160,12 @@ final class Shop {
       return "bulk";
     }
 
+    @GetMapping("/nested")
+    @RateLimit("Promo")
+    public String nested(@RequestParam String member, @RequestParam String promo) {
+      return work.run(member);
+    }
+
     @GetMapping("/work")
     public String work(@RequestParam String member) {
       return work.run(member);
@@ -230,6 +236,12 @@ final class Shop {
     @RateLimit(value = "Promo", cost = "#n")
     public Mono<String> bulk(@RequestParam long n) {
       return Mono.just("bulk");
+    }
+
+    @GetMapping("/nested")
+    @RateLimit("Promo")
+    public Mono<String> nested(@RequestParam String member, @RequestParam String promo) {
+      return Mono.fromSupplier(() -> work.run(member));
     }
 
     @GetMapping("/work")
