@@ -65,7 +65,7 @@ final class Program implements AutoCloseable {
         if (!process.isAlive()) {
           throw new AssertionError("ended:\n" + printed(), e);
         }
-        Thread.sleep(50);
+        Thread.sleep(50); // another process starts: no clock of ours drives it
       }
     }
     throw new AssertionError("does not listen on " + port + ":\n" + printed());
