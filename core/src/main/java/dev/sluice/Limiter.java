@@ -46,7 +46,10 @@ public final class Limiter implements AutoCloseable {
 
   /** Judges a call, as soon as the store answers. */
   public CompletionStage<Decision> ask(Call call) {
-    Plan plan = source.rules().plan(call, clock);
+    return ask(source.rules().plan(call, clock));
+  }
+
+  private CompletionStage<Decision> ask(Plan plan) {
     return plan.charges().isEmpty()
         ? CompletableFuture.completedFuture(nothingToPay(plan))
         : store.take(plan);
@@ -59,7 +62,7 @@ public final class Limiter implements AutoCloseable {
 
   /** Judges a call of cost 1 by one rule and waits for the answer. */
   public Decision decide(String rule, Identity identity) {
-    return decide(Call.of(rule, identity));
+    return await(ask(source.rules().plan(rule, identity, 1, Intent.TAKE, null, clock)));
   }
 
   /** Gives back all that a call took; false if its receipt was settled before. */

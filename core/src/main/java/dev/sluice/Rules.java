@@ -95,22 +95,33 @@ public final class Rules {
   public Plan plan(Call call, InstantSource clock) {
     List<String> names = call.rules();
     if (names.size() == 1) {
-      Compiled one = compiled(names.get(0));
-      List<Charge> charges = one.charges(call, secret, clock);
-      return new Plan(charges, call.intent(), call.id(), one.rule.onStoreFailure());
+      return plan(names.get(0), call.identity(), call.cost(), call.intent(), call.id(), clock);
     }
     List<Charge> charges = new ArrayList<>();
     OnStoreFailure policy = OnStoreFailure.ALLOW;
     for (int i = 0; i < names.size(); i++) {
       if (names.indexOf(names.get(i)) == i) {
         Compiled each = compiled(names.get(i));
-        List<Charge> its = each.charges(call, secret, clock);
+        List<Charge> its = each.charges(call.identity(), call.cost(), secret, clock);
         charges.addAll(its);
         boolean stricter = each.rule.onStoreFailure().compareTo(policy) > 0;
         policy = !its.isEmpty() && stricter ? each.rule.onStoreFailure() : policy;
       }
     }
     return new Plan(charges, call.intent(), call.id(), policy);
+  }
+
+  /** The plan of a call by one rule: the commonest, so it is made without a list of rules. */
+  Plan plan(
+      String rule,
+      Identity identity,
+      long cost,
+      Intent intent,
+      @Nullable String id,
+      InstantSource clock) {
+    Compiled one = compiled(rule);
+    List<Charge> charges = one.charges(identity, cost, secret, clock);
+    return new Plan(charges, intent, id, one.rule.onStoreFailure());
   }
 
   /** The accounts of a rule that an identity names in full; at least one, or it is an error. */
@@ -190,8 +201,7 @@ public final class Rules {
       return identity.facets().keySet().stream().map(name -> new String[] {name}).toList();
     }
 
-    List<Charge> charges(Call call, Set<String> secret, InstantSource clock) {
-      Identity identity = call.identity();
+    List<Charge> charges(Identity identity, long cost, Set<String> secret, InstantSource clock) {
       if (!rule.exempt().isEmpty() && isExempt(identity)) {
         return List.of();
       }
@@ -199,13 +209,13 @@ public final class Rules {
       List<String[]> wanted = by(identity);
       if (wanted.size() == 1) {
         Identity part = identity.only(wanted.get(0));
-        return part == null ? missing(identity) : List.of(charge(part, terms, call, secret));
+        return part == null ? missing(identity) : List.of(charge(part, terms, cost, secret));
       }
       List<Charge> charges = new ArrayList<>(wanted.size());
       for (String[] facets : wanted) {
         Identity part = identity.only(facets);
         if (part != null) {
-          charges.add(charge(part, terms, call, secret));
+          charges.add(charge(part, terms, cost, secret));
         } else {
           missing(identity);
         }
@@ -213,8 +223,8 @@ public final class Rules {
       return charges.isEmpty() ? missing(identity) : charges;
     }
 
-    private Charge charge(Identity part, Terms terms, Call call, Set<String> secret) {
-      return new Charge(account(part, secret), terms, call.cost(), rule.enforced());
+    private Charge charge(Identity part, Terms terms, long cost, Set<String> secret) {
+      return new Charge(account(part, secret), terms, cost, rule.enforced());
     }
 
     Account account(Identity part, Set<String> secret) {

@@ -1,12 +1,13 @@
 package dev.sluice.memory;
 
+import dev.sluice.Terms;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /** The place of one account's books. Thread-safe. */
-final class Cell {
+final class Cell extends Purse {
   /*
    * The commonest plan has one charge. If the cell holds a purse, the purse pays. Else the books are
    * read, the next ones computed, and swapped in if nobody else did meanwhile. No lock is held, so
@@ -29,11 +30,16 @@ final class Cell {
     }
   }
 
-  @SuppressWarnings("FieldMayBeFinal")
-  private volatile Page page = Books.EMPTY;
+  private volatile Page page;
 
   /** How often it was found again lately, at most 3; not exact, since races do no harm. */
   private byte chances;
+
+  /** A cell without books; its own first purse, if an account of these terms can have one. */
+  Cell(@Nullable Terms terms) {
+    super(terms);
+    this.page = isClosed() ? Books.EMPTY : this;
+  }
 
   /** Notes that somebody came back. */
   void touch() {

@@ -83,7 +83,7 @@ record Judgement(Decision decision, Books[] after) {
   private static Judgement allowed(Plan plan, Books[] books, long now) {
     List<Charge> charges = plan.charges();
     List<Balance> balances = new ArrayList<>(2);
-    String id = needsId(plan, books) ? idOf(plan) : null;
+    String id = needsId(plan, books) ? idOf(plan.id()) : null;
     boolean recording = plan.intent() == Intent.RECORD;
     boolean[] refused = recording ? new boolean[books.length] : shadowRefusals(plan, books, now);
     long[] effective = new long[books.length];
@@ -130,13 +130,12 @@ record Judgement(Decision decision, Books[] after) {
     return needed;
   }
 
-  static String idOf(Plan plan) {
-    String id = plan.id();
-    return id != null ? id : newId();
+  static String idOf(@Nullable String given) {
+    return given == null ? newId() : given;
   }
 
   private static String newId() {
-    return Long.toUnsignedString(ThreadLocalRandom.current().nextLong(), Character.MAX_RADIX);
+    return Long.toString(ThreadLocalRandom.current().nextLong(Long.MAX_VALUE), Character.MAX_RADIX);
   }
 
   /** What can be given back; nothing of a record, which may have pushed out what was taken. */
@@ -154,10 +153,10 @@ record Judgement(Decision decision, Books[] after) {
         entries.add(books[i].receipt(plan.charges().get(i), effective[i]));
       }
     }
-    return new Receipt(id == null ? idOf(plan) : id, now, entries);
+    return new Receipt(id == null ? idOf(plan.id()) : id, now, entries);
   }
 
   private static Receipt receipt(Plan plan, long now, List<Receipt.Entry> entries) {
-    return new Receipt(idOf(plan), now, entries);
+    return new Receipt(idOf(plan.id()), now, entries);
   }
 }

@@ -46,7 +46,7 @@ public final class MemoryStore implements Store {
    */
   private static final long DEFAULT_MOST_ACCOUNTS = 1_000_000;
   private static final long MOST_ANSWERS = 100_000;
-  private static final Cell UNCLAIMED = new Cell();
+  private static final Cell UNCLAIMED = new Cell(null);
 
   private final InstantSource clock;
   private final Vault vault;
@@ -119,26 +119,35 @@ public final class MemoryStore implements Store {
 
   private Decision judge(Plan plan) {
     long now = now();
-    Decision alone =
-        plan.charges().size() == 1 ? judgeAlone(plan, plan.charges().get(0), now) : null;
+    if (plan.charges().size() != 1) {
+      return judgeClaimed(plan, now);
+    }
+    Charge charge = plan.charges().get(0);
+    Decision paid = plan.intent() == Intent.TAKE ? pay(charge, plan.id(), now) : null;
+    Decision alone = paid == null ? judgeAlone(plan, charge, now) : paid;
     return alone == null ? judgeClaimed(plan, now) : alone;
   }
 
-  /** The fast way of a single charge, without a lock; null if its account has to be claimed. */
+  /** The way of nearly every call: its account has a purse, and that pays. Null if it does not. */
+  private @Nullable Decision pay(Charge charge, @Nullable String id, long now) {
+    Cell cell = vault.findOrMake(charge.account(), charge.terms(), now);
+    if (charge.cost() > 0 && cell.page() instanceof Purse purse) {
+      long paid = purse.take(charge.terms(), now, charge.cost());
+      if (paid != Purse.REFUSED) {
+        Taken taken = new Taken(charge, id, now, paid);
+        return new Decision.Allowed(taken, taken);
+      }
+    }
+    return null;
+  }
+
+  /** The way of a single charge, without a lock; null if its account has to be claimed. */
   private @Nullable Decision judgeAlone(Plan plan, Charge charge, long now) {
     Account account = charge.account();
     boolean looks = plan.intent() == Intent.PEEK;
-    boolean takes = plan.intent() == Intent.TAKE && charge.cost() > 0;
     while (true) {
-      Cell cell = looks ? existing(account) : cell(account, now);
+      Cell cell = looks ? existing(account) : vault.findOrMake(account, charge.terms(), now);
       Page page = cell.page();
-      if (takes && page instanceof Purse purse) {
-        long paid = purse.take(charge.terms(), now, charge.cost());
-        if (paid != Purse.REFUSED) {
-          Taken taken = new Taken(plan, now, paid);
-          return new Decision.Allowed(taken, taken);
-        }
-      }
       if (page == null) {
         forget(account, cell);
         continue;
@@ -284,15 +293,10 @@ public final class MemoryStore implements Store {
     }
   }
 
-  /** The cell of an account, a new one if it has none. */
-  private Cell cell(Account account, long now) {
-    return vault.findOrMake(account, now);
-  }
-
   /** The cell of an account, one that nobody else sees if it has none. */
   private Cell existing(Account account) {
     Cell found = vault.find(account);
-    return found == null ? new Cell() : found;
+    return found == null ? new Cell(null) : found;
   }
 
   /** Takes a cell that is no longer in use off the maps, so that the account gets a new one. */
@@ -329,7 +333,7 @@ public final class MemoryStore implements Store {
         Books claimed = null;
         while (claimed == null) {
           Account account = accounts.get(i);
-          Cell cell = looks ? existing(account) : cell(account, now);
+          Cell cell = looks ? existing(account) : vault.findOrMake(account, null, now);
           claimed = cell.claim();
           if (claimed == null) {
             forget(account, cell);

@@ -8,7 +8,7 @@ import java.lang.invoke.VarHandle;
 import org.jspecify.annotations.Nullable;
 
 /** The books of an account that has one token bucket and nothing else to tell. Thread-safe. */
-final class Purse implements Page {
+sealed class Purse implements Page permits Cell {
   /*
    * Most accounts are a token bucket that was never overdrawn: one number, the moment at which the
    * bucket will be full, in the bucket's units since the epoch. It is changed in place: new books for
@@ -19,6 +19,10 @@ final class Purse implements Page {
    * clock that went back) is for books: the purse is closed, for good, and its books are judged.
    * Because a closed purse never opens again, a thread that was put to sleep between its look and
    * its swap cannot mistake another purse for the one it saw.
+   *
+   * A new account whose terms are of that kind is a full bucket: its cell is its first purse, so that
+   * the commonest call finds both in one place of memory. A purse that nothing was taken from yet has
+   * nothing to tell: its books are empty.
    *
    * Books become a purse only if nothing is lost: moments below 2^53 times at most 2^9 units in a
    * microsecond are below 2^62.
@@ -36,7 +40,7 @@ final class Purse implements Page {
     }
   }
 
-  private final Terms terms;
+  private final @Nullable Terms terms;
   private volatile long fullAtUnits;
 
   private Purse(Terms terms, long fullAtUnits) {
@@ -44,12 +48,25 @@ final class Purse implements Page {
     this.fullAtUnits = fullAtUnits;
   }
 
+  /** A purse of these terms that is full; closed at once if they are not of its kind. */
+  Purse(@Nullable Terms terms) {
+    boolean possible = terms != null && isPossible(terms);
+    this.terms = possible ? terms : null;
+    this.fullAtUnits = possible ? 0 : CLOSED;
+  }
+
+  private static boolean isPossible(Terms terms) {
+    return terms.limits().size() == 1
+        && terms.limits().get(0) instanceof TokenBucket bucket
+        && bucket.unitsPerMicro() <= MOST_UNITS_PER_MICRO;
+  }
+
   /** A purse of the same content as these books, or the books if no purse can hold it. */
   static Page of(Books books) {
     Terms terms = books.terms();
     if (terms != null
         && books.onlyTally() instanceof Tally.Bucket bucket
-        && bucket.limit().unitsPerMicro() <= MOST_UNITS_PER_MICRO
+        && isPossible(terms)
         && bucket.fullAt() <= 2 * Limit.LARGEST
         && bucket.indebtedAt() == 0) {
       return new Purse(terms, bucket.fullAt() * bucket.limit().unitsPerMicro() + bucket.units());
@@ -92,13 +109,20 @@ final class Purse implements Page {
   /** Takes the books out of the purse, which is of no use afterwards; null if somebody did. */
   @Nullable Books close() {
     long found = (long) FULL_AT.getAndSet(this, CLOSED);
-    return found == CLOSED ? null : books(terms, found);
+    return content(found);
   }
 
   @Override
   public @Nullable Books books() {
     long found = fullAtUnits;
-    return found == CLOSED ? null : books(terms, found);
+    return content(found);
+  }
+
+  private @Nullable Books content(long found) {
+    if (found == CLOSED || terms == null) {
+      return null;
+    }
+    return found == 0 ? Books.EMPTY : books(terms, found);
   }
 
   /** The books of a purse of these terms. */

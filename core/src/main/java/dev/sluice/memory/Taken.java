@@ -2,13 +2,13 @@ package dev.sluice.memory;
 
 import dev.sluice.Balance;
 import dev.sluice.Charge;
-import dev.sluice.Plan;
 import dev.sluice.Receipt;
 import java.util.AbstractList;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
 
 /** What a purse paid: the one balance and the receipt, worked out when somebody asks. */
 final class Taken extends AbstractList<Balance> implements Supplier<Receipt> {
@@ -16,12 +16,14 @@ final class Taken extends AbstractList<Balance> implements Supplier<Receipt> {
    * Many callers want to know no more than whether a call may pass. The divisions that tell what
    * remains and when all is back are left to those who read it.
    */
-  private final Plan plan;
+  private final Charge charge;
+  private final @Nullable String id;
   private final long now;
   private final long fullAtUnits;
 
-  Taken(Plan plan, long now, long fullAtUnits) {
-    this.plan = plan;
+  Taken(Charge charge, @Nullable String id, long now, long fullAtUnits) {
+    this.charge = charge;
+    this.id = id;
     this.now = now;
     this.fullAtUnits = fullAtUnits;
   }
@@ -35,20 +37,16 @@ final class Taken extends AbstractList<Balance> implements Supplier<Receipt> {
   public Balance get(int index) {
     Objects.checkIndex(index, 1);
     List<Balance> balances = new ArrayList<>(1);
-    books().balances(charge(), now, 0, null, balances);
+    books().balances(charge, now, 0, null, balances);
     return balances.get(0);
   }
 
   @Override
   public Receipt get() {
-    return new Receipt(Judgement.idOf(plan), now, List.of(books().receipt(charge(), now)));
-  }
-
-  private Charge charge() {
-    return plan.charges().get(0);
+    return new Receipt(Judgement.idOf(id), now, List.of(books().receipt(charge, now)));
   }
 
   private Books books() {
-    return Purse.books(charge().terms(), fullAtUnits);
+    return Purse.books(charge.terms(), fullAtUnits);
   }
 }

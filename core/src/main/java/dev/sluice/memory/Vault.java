@@ -1,6 +1,7 @@
 package dev.sluice.memory;
 
 import dev.sluice.Account;
+import dev.sluice.Terms;
 import java.util.Collections;
 import java.util.Iterator;
 import java.util.Map;
@@ -57,13 +58,13 @@ final class Vault {
   }
 
   /** The cell of an account, a new one if it has none. */
-  Cell findOrMake(Account account, long now) {
+  Cell findOrMake(Account account, @Nullable Terms terms, long now) {
     Cell found = find(account);
-    return found == null ? make(account, now) : found;
+    return found == null ? make(account, terms, now) : found;
   }
 
-  private Cell make(Account account, long now) {
-    Cell fresh = new Cell();
+  private Cell make(Account account, @Nullable Terms terms, long now) {
+    Cell fresh = new Cell(terms);
     Cell raced = cells.putIfAbsent(account, fresh);
     if (raced != null) {
       return raced;
