@@ -2,9 +2,11 @@ package dev.sluice.redis;
 
 import dev.sluice.Charge;
 import dev.sluice.Intent;
+import dev.sluice.Plan;
 import dev.sluice.Terms;
 import java.util.ArrayList;
 import java.util.IdentityHashMap;
+import java.util.Iterator;
 import java.util.List;
 import java.util.function.Consumer;
 import java.util.function.Function;
@@ -15,10 +17,29 @@ final class Batch {
   private final Function<Terms, EncodedTerms> encoding;
   private final boolean namesLogs;
   private final List<Group> groups = new ArrayList<>();
+  private final List<PlainGroup> plainGroups = new ArrayList<>();
   private final List<Operation<?>> others = new ArrayList<>();
 
   /** Plans of one cost under one terms, for the quick script. */
   private record Group(EncodedTerms.Quick quick, long cost, List<Operation.Judge> plans) {}
+
+  /** Plans of the same charges but for the accounts, for the plain script. */
+  private record PlainGroup(List<EncodedTerms.Plain> terms, List<Operation.Judge> plans) {
+    @SuppressWarnings("ReferenceEquality") // encoded once for each terms
+    boolean fits(List<EncodedTerms.Plain> others, Operation.Judge plan) {
+      List<Charge> charges = plans.get(0).plan.charges();
+      if (charges.size() != others.size()) {
+        return false;
+      }
+      for (int i = 0; i < others.size(); i++) {
+        if (terms.get(i) != others.get(i)
+            || charges.get(i).cost() != plan.plan.charges().get(i).cost()) {
+          return false;
+        }
+      }
+      return true;
+    }
+  }
 
   /** A script call: what is sent, and what becomes of its reply. */
   record ScriptCall(
@@ -38,43 +59,77 @@ final class Batch {
   /** Fails every operation. */
   void fail(Throwable error) {
     groups.forEach(group -> group.plans.forEach(plan -> plan.answer.completeExceptionally(error)));
+    plainGroups.forEach(
+        group -> group.plans.forEach(plan -> plan.answer.completeExceptionally(error)));
     others.forEach(operation -> operation.answer.completeExceptionally(error));
   }
 
-  @SuppressWarnings("ReferenceEquality") // encoded once for each terms
+  /**
+   * Adds an operation.
+   *
+   * @param quickly whether one of the quicker scripts may judge it
+   */
   void add(Operation<?> operation, boolean quickly) {
-    EncodedTerms.Quick quick = quickly ? quick(operation) : null;
-    if (quick == null || !(operation instanceof Operation.Judge plan)) {
+    boolean taken =
+        quickly
+            && operation instanceof Operation.Judge judge
+            && isTake(judge.plan)
+            && (addQuick(judge) || addPlain(judge));
+    if (!taken) {
       others.add(operation);
-      return;
     }
-    long cost = plan.plan.charges().get(0).cost();
-    for (Group group : groups) {
-      if (group.quick == quick && group.cost == cost) {
-        group.plans.add(plan);
-        return;
-      }
-    }
-    List<Operation.Judge> plans = new ArrayList<>();
-    plans.add(plan);
-    groups.add(new Group(quick, cost, plans));
   }
 
-  private EncodedTerms.@Nullable Quick quick(Operation<?> operation) {
-    if (!(operation instanceof Operation.Judge judge)
-        || judge.plan.charges().size() != 1
-        || judge.plan.intent() != Intent.TAKE
-        || judge.plan.id() != null) {
-      return null;
+  /** Whether a plan takes a cost from enforced accounts, without an id. */
+  private static boolean isTake(Plan plan) {
+    if (plan.intent() != Intent.TAKE || plan.id() != null) {
+      return false;
     }
-    Charge charge = judge.plan.charges().get(0);
+    for (Charge charge : plan.charges()) {
+      if (!charge.enforced() || charge.cost() == 0) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  @SuppressWarnings("ReferenceEquality") // encoded once for each terms
+  private boolean addQuick(Operation.Judge plan) {
+    Charge charge = plan.plan.charges().get(0);
     EncodedTerms.Quick quick = encoding.apply(charge.terms()).quick();
-    boolean possible =
-        quick != null
-            && charge.enforced()
-            && charge.cost() > 0
-            && charge.cost() <= quick.bucket().capacity();
-    return possible ? quick : null;
+    if (quick == null
+        || plan.plan.charges().size() > 1
+        || charge.cost() > quick.bucket().capacity()) {
+      return false;
+    }
+    for (Group group : groups) {
+      if (group.quick == quick && group.cost == charge.cost()) {
+        group.plans.add(plan);
+        return true;
+      }
+    }
+    groups.add(new Group(quick, charge.cost(), new ArrayList<>(List.of(plan))));
+    return true;
+  }
+
+  private boolean addPlain(Operation.Judge plan) {
+    List<Charge> charges = plan.plan.charges();
+    List<EncodedTerms.Plain> terms = new ArrayList<>(charges.size());
+    for (Charge charge : charges) {
+      EncodedTerms.Plain plain = encoding.apply(charge.terms()).plain();
+      if (plain == null || charge.cost() > plain.leastQuota()) {
+        return false;
+      }
+      terms.add(plain);
+    }
+    for (PlainGroup group : plainGroups) {
+      if (group.fits(terms, plan)) {
+        group.plans.add(plan);
+        return true;
+      }
+    }
+    plainGroups.add(new PlainGroup(terms, new ArrayList<>(List.of(plan))));
+    return true;
   }
 
   /** The call of the quick script, or null if no plan here is of its kind. */
@@ -94,6 +149,38 @@ final class Batch {
       operations.addAll(group.plans);
     }
     return new ScriptCall(Script.QUICK, keys(operations), arguments, operations);
+  }
+
+  /** The call of the plain script, or null if no plan here is of its kind. */
+  @Nullable ScriptCall plainCall(long testNow) {
+    if (plainGroups.isEmpty()) {
+      return null;
+    }
+    IdentityHashMap<EncodedTerms.Plain, String> numbers = new IdentityHashMap<>();
+    List<String> texts = new ArrayList<>();
+    List<String> words = new ArrayList<>();
+    List<Operation<?>> operations = new ArrayList<>();
+    for (PlainGroup group : plainGroups) {
+      words.add(Integer.toString(group.plans.size()));
+      words.add(Integer.toString(group.terms.size()));
+      for (int i = 0; i < group.terms.size(); i++) {
+        words.add(
+            numbers.computeIfAbsent(
+                group.terms.get(i),
+                fresh -> {
+                  texts.addAll(fresh.words());
+                  return Integer.toString(numbers.size() + 1);
+                }));
+        words.add(Long.toString(group.plans.get(0).plan.charges().get(i).cost()));
+      }
+      operations.addAll(group.plans);
+    }
+    List<String> all = new ArrayList<>(2 + texts.size() + words.size());
+    all.add(Long.toString(testNow));
+    all.add(Integer.toString(numbers.size()));
+    all.addAll(texts);
+    all.addAll(words);
+    return new ScriptCall(Script.PLAIN, keys(operations), all.toArray(new String[0]), operations);
   }
 
   /** The call of the whole script, or null if there is nothing for it. */
@@ -150,7 +237,7 @@ final class Batch {
     for (Group group : groups) {
       for (Operation.Judge plan : group.plans) {
         long reply = (Long) replies.get(at++);
-        if (reply == SLOW) {
+        if (reply == Script.SLOW) {
           slow.accept(plan);
         } else {
           plan.answer.complete(plan.readQuick(group.quick, now, reply));
@@ -159,6 +246,19 @@ final class Batch {
     }
   }
 
-  /** What the quick script says of an account that it did not touch. */
-  private static final long SLOW = -9_007_199_254_740_991L;
+  /** Hands the plain script's replies out, as {@link #readQuick} does. */
+  void readPlain(List<Object> replies, Consumer<Operation<?>> slow) {
+    Iterator<Object> numbers = replies.iterator();
+    long now = (Long) numbers.next();
+    for (PlainGroup group : plainGroups) {
+      for (Operation.Judge plan : group.plans) {
+        long verdict = (Long) numbers.next();
+        if (verdict == Script.SLOW) {
+          slow.accept(plan);
+        } else {
+          plan.answer.complete(plan.readPlain(verdict == 1, now, numbers));
+        }
+      }
+    }
+  }
 }

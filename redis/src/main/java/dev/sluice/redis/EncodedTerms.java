@@ -22,6 +22,7 @@ final class EncodedTerms {
   private final String head;
   private final List<String> limits = new ArrayList<>();
   private final @Nullable Quick quick;
+  private final @Nullable Plain plain;
 
   /**
    * Terms that the quick script can judge.
@@ -29,6 +30,14 @@ final class EncodedTerms {
    * @param fullMicros what an empty bucket lacks
    */
   record Quick(TokenBucket bucket, String tag, long tokenMicros, long fullMicros) {}
+
+  /**
+   * Terms that the plain script can judge.
+   *
+   * @param words the terms as that script reads them
+   * @param leastQuota the largest cost that fits every limit at some time
+   */
+  record Plain(List<String> words, long leastQuota) {}
 
   EncodedTerms(Terms terms) {
     this.terms = terms;
@@ -49,6 +58,7 @@ final class EncodedTerms {
             + reason(terms.toString());
     terms.limits().forEach(limit -> limits.add(encode(limit)));
     this.quick = quickOf(terms);
+    this.plain = plainOf(terms);
   }
 
   /** The text of the terms, with the calendar rounds around some moments. */
@@ -76,6 +86,10 @@ final class EncodedTerms {
     return quick;
   }
 
+  @Nullable Plain plain() {
+    return plain;
+  }
+
   static String reason(String text) {
     return text.isEmpty() ? "-" : URLEncoder.encode(text, StandardCharsets.UTF_8);
   }
@@ -91,17 +105,24 @@ final class EncodedTerms {
           tag(bucket));
     }
     if (limit instanceof FixedWindow window) {
-      String cycle = URLEncoder.encode(window.cycle().toString(), StandardCharsets.UTF_8);
-      Cycle.Span span = window.cycle().at(0);
-      boolean aligned = window.cycle().equals(Cycle.every(window.window()));
-      long length = aligned ? span.endMicros() - span.startMicros() : 0;
-      return "f," + window.limit() + "," + cycle + "," + length;
+      return "f," + window.limit() + "," + cycle(window) + "," + alignedLength(window);
     }
     if (limit instanceof SlidingWindow window) {
       return "s," + window.limit() + "," + window.windowMicros() + "," + window.precisionMicros();
     }
     SlidingLog log = (SlidingLog) limit;
     return "l," + log.limit() + "," + log.windowMicros();
+  }
+
+  private static String cycle(FixedWindow window) {
+    return URLEncoder.encode(window.cycle().toString(), StandardCharsets.UTF_8);
+  }
+
+  /** The length of each round, or 0 for those of a calendar. */
+  private static long alignedLength(FixedWindow window) {
+    Cycle.Span span = window.cycle().at(0);
+    boolean aligned = window.cycle().equals(Cycle.every(window.window()));
+    return aligned ? span.endMicros() - span.startMicros() : 0;
   }
 
   /** The rate of a bucket in four digits, m * 10^e, or "-" if it has none. */
@@ -126,5 +147,58 @@ final class EncodedTerms {
       }
     }
     return null;
+  }
+
+  private static @Nullable Plain plainOf(Terms terms) {
+    List<Limit> limits = terms.limits();
+    List<String> patterns = new ArrayList<>();
+    List<String> shapes = new ArrayList<>();
+    List<String> words = new ArrayList<>();
+    long leastQuota = Long.MAX_VALUE;
+    for (Limit limit : limits) {
+      leastQuota = Math.min(leastQuota, limit.quota());
+      if (limit instanceof TokenBucket bucket) {
+        String rate = "b" + bucket.unitsPerToken() + "/" + bucket.unitsPerMicro() + ",";
+        patterns.add(literal(rate) + "(%d+),(%d+),0");
+        shapes.add(rate + "%d,%d,0");
+        words.add("b");
+        words.add(Long.toString(bucket.capacityUnits()));
+        words.add(Long.toString(bucket.unitsPerToken()));
+        words.add(Long.toString(bucket.unitsPerMicro()));
+      } else if (limit instanceof FixedWindow window && alignedLength(window) > 0) {
+        String cycle = "f" + cycle(window) + ",";
+        patterns.add(literal(cycle) + "(%d+),(%d+),(%d+)");
+        shapes.add(cycle.replace("%", "%%") + "%d,%d,%d");
+        words.add("f");
+        words.add(Long.toString(window.limit()));
+        words.add(Long.toString(alignedLength(window)));
+        words.add("1");
+      } else {
+        return null;
+      }
+    }
+    if (terms.countDenied()) {
+      return null;
+    }
+    String tag =
+        limits.size() == 1 && limits.get(0) instanceof TokenBucket bucket ? tag(bucket) : "-";
+    List<String> all = new ArrayList<>();
+    all.add("^" + String.join(";", patterns) + "$");
+    all.add(String.join(";", shapes));
+    all.add(tag.equals("-") ? "" : tag);
+    all.add(terms.lock() == null ? "0" : "1");
+    all.add(Integer.toString(limits.size()));
+    all.addAll(words);
+    return new Plain(all, leastQuota);
+  }
+
+  /** A pattern of Lua that matches just this text. */
+  private static String literal(String text) {
+    StringBuilder pattern = new StringBuilder();
+    for (int i = 0; i < text.length(); i++) {
+      boolean plain = Character.isLetterOrDigit(text.charAt(i));
+      pattern.append(plain ? "" : "%").append(text.charAt(i));
+    }
+    return pattern.toString();
   }
 }

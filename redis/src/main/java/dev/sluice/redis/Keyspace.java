@@ -7,7 +7,7 @@ import org.jspecify.annotations.Nullable;
 /** The names of keys. */
 final class Keyspace {
   /*
-   * An account's key is  s1:{9f3c01}:SignIn:login=ann
+   * An account's key is  s1:{9f3c}:SignIn:login=ann
    *
    * The braces hold a hash of the identity, so every rule of one caller lives in one Cluster slot and
    * nobody can choose theirs; of a colocated rule they hold a hash of its name. "1" is the layout's
@@ -24,9 +24,9 @@ final class Keyspace {
   static String key(Account account) {
     String identity = account.identity().toString();
     int hash = mixed((account.colocated() ? account.rule() : identity).hashCode());
-    StringBuilder key = new StringBuilder(16 + account.rule().length() + identity.length());
+    StringBuilder key = new StringBuilder(12 + account.rule().length() + identity.length());
     key.append(PREFIX);
-    for (int shift = 20; shift >= 0; shift -= 4) {
+    for (int shift = 12; shift >= 0; shift -= 4) {
       key.append(Character.forDigit((hash >>> shift) & 15, 16));
     }
     return key.append(account.colocated() ? "+" : "")

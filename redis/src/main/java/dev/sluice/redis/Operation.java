@@ -12,6 +12,7 @@ import dev.sluice.Receipt;
 import dev.sluice.Terms;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Iterator;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ThreadLocalRandom;
@@ -62,11 +63,15 @@ abstract class Operation<R> {
   /** Take, peek or record. */
   static final class Judge extends Operation<Decision> {
     final Plan plan;
-    private final String madeId =
-        Long.toUnsignedString(ThreadLocalRandom.current().nextLong(), Character.MAX_RADIX);
+    private final long made = ThreadLocalRandom.current().nextLong(Long.MAX_VALUE);
 
     Judge(Plan plan) {
       this.plan = plan;
+    }
+
+    /** The id that was made for it; its digits only if somebody wants them. */
+    private String madeId() {
+      return Long.toString(made, Character.MAX_RADIX);
     }
 
     @Override
@@ -92,7 +97,7 @@ abstract class Operation<R> {
       List<Charge> charges = plan.charges();
       to.add(plan.intent().name().substring(0, 1));
       to.add(plan.id() == null ? "" : plan.id());
-      to.add(madeId);
+      to.add(madeId());
       to.add(charges.size());
       for (int i = 0; i < charges.size(); i++) {
         Charge charge = charges.get(i);
@@ -140,7 +145,7 @@ abstract class Operation<R> {
           entries.add(new Receipt.Entry(charge.account(), charge.terms(), costTaken, marks));
         }
       }
-      String id = plan.id() == null ? madeId : plan.id();
+      String id = plan.id() == null ? madeId() : plan.id();
       return number(numbers.get(0)) == 1
           ? new Decision.Allowed(balances, () -> new Receipt(id, now, entries))
           : new Decision.Denied(balances);
@@ -176,10 +181,65 @@ abstract class Operation<R> {
           () -> {
             List<Receipt.Mark> marks = List.of(new Receipt.Mark(now + lacks, 0));
             return new Receipt(
-                madeId,
+                madeId(),
                 now,
                 List.of(new Receipt.Entry(charge.account(), charge.terms(), charge.cost(), marks)));
           });
+    }
+
+    /** Reads the reply of the plain script: what is used of each limit. */
+    Decision readPlain(boolean allowed, long now, Iterator<Object> numbers) {
+      List<Balance> balances = new ArrayList<>();
+      List<Receipt.Entry> entries = new ArrayList<>();
+      for (Charge charge : plan.charges()) {
+        List<Receipt.Mark> marks = new ArrayList<>(charge.terms().limits().size());
+        for (Limit limit : charge.terms().limits()) {
+          long used = number(numbers.next());
+          long asked = allowed ? 0 : charge.cost();
+          if (limit instanceof Limit.TokenBucket bucket) {
+            balances.add(balance(charge, bucket, used, asked));
+            long perMicro = bucket.unitsPerMicro();
+            marks.add(new Receipt.Mark(now + used / perMicro, used % perMicro));
+          } else {
+            balances.add(balance(charge, (Limit.FixedWindow) limit, used, asked, now));
+            marks.add(new Receipt.Mark(now, 0));
+          }
+        }
+        entries.add(new Receipt.Entry(charge.account(), charge.terms(), charge.cost(), marks));
+      }
+      return allowed
+          ? new Decision.Allowed(balances, () -> new Receipt(madeId(), now, entries))
+          : new Decision.Denied(balances);
+    }
+
+    private static Balance balance(
+        Charge charge, Limit.TokenBucket bucket, long lacks, long asked) {
+      long over = lacks + asked * bucket.unitsPerToken() - bucket.capacityUnits();
+      return new Balance(
+          charge.account(),
+          bucket,
+          true,
+          (bucket.capacityUnits() - lacks) / bucket.unitsPerToken(),
+          over <= 0 ? 0 : ceilDiv(over, bucket.unitsPerMicro()),
+          ceilDiv(lacks, bucket.unitsPerMicro()),
+          0);
+    }
+
+    private static Balance balance(
+        Charge charge, Limit.FixedWindow window, long used, long asked, long now) {
+      long left = window.cycle().at(now).endMicros() - now;
+      return new Balance(
+          charge.account(),
+          window,
+          true,
+          Math.max(0, window.limit() - used),
+          used + asked <= window.limit() ? 0 : left,
+          used == 0 ? 0 : left,
+          0);
+    }
+
+    private static long ceilDiv(long a, long b) {
+      return (a + b - 1) / b;
     }
   }
 

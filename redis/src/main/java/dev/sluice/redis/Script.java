@@ -14,8 +14,14 @@ record Script(String text, String digest) {
   static final Script WHOLE =
       of("arithmetic", "bucket", "window", "parts", "log", "account", "take");
 
-  /** The commonest plans only, in a script that is cheap to start. */
+  /** The commonest plans only, one charge on one bucket, in a script that is cheap to start. */
   static final Script QUICK = of("quick");
+
+  /** Plans on any number of buckets and windows. */
+  static final Script PLAIN = of("plain");
+
+  /** What the quick and the plain script say of a plan that they did nothing about. */
+  static final long SLOW = -9_007_199_254_740_991L;
 
   private static Script of(String... files) {
     StringBuilder text = new StringBuilder();

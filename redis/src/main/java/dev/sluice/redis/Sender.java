@@ -15,7 +15,6 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Consumer;
 import java.util.function.LongSupplier;
-import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -30,7 +29,8 @@ final class Sender {
    * and the client spreads them over the nodes.
    */
   private static final Logger LOG = LoggerFactory.getLogger(Sender.class);
-  private static final int MOST_FLYING = 2;
+  private static final CompletionStage<?> DONE = CompletableFuture.completedFuture(null);
+  private static final int MOST_FLYING = 3;
   private static final int MOST_IN_BATCH = 64;
   private static final int MOST_WAITING = 100_000;
   private static final Set<String> SLOT_ON_ITS_WAY = Set.of("tryagain", "moved", "ask");
@@ -152,33 +152,37 @@ final class Sender {
   private CompletionStage<?> fly(Batch batch, int tries, List<Long> moments) {
     long test = testClock.getAsLong();
     Batch.ScriptCall quick;
+    Batch.ScriptCall plain;
     Batch.ScriptCall whole;
     try {
       quick = batch.quickCall(test);
+      plain = batch.plainCall(test);
       whole = batch.wholeCall(test, moments);
     } catch (RuntimeException bug) {
       batch.fail(bug);
-      return CompletableFuture.completedFuture(null);
+      return DONE;
     }
-    CompletionStage<?> quickDone =
-        run(
-            quick,
-            tries,
-            replies -> batch.readQuick(replies, slow -> sendAlone(slow, false, tries, moments)));
-    CompletionStage<?> wholeDone =
-        run(whole, tries, replies -> readWhole(whole, replies, tries, moments));
-    return quick == null ? wholeDone : whole == null ? quickDone : both(quickDone, wholeDone);
+    Consumer<Operation<?>> slow = operation -> sendAlone(operation, false, tries, moments);
+    CompletionStage<?> done = DONE;
+    if (quick != null) {
+      done = run(quick, tries, replies -> batch.readQuick(replies, slow));
+    }
+    if (plain != null) {
+      done = both(done, run(plain, tries, replies -> batch.readPlain(replies, slow)));
+    }
+    if (whole != null) {
+      done = both(done, run(whole, tries, replies -> readWhole(whole, replies, tries, moments)));
+    }
+    return done;
   }
 
+  @SuppressWarnings("ReferenceEquality") // DONE stands for nothing to wait for
   private static CompletionStage<?> both(CompletionStage<?> a, CompletionStage<?> b) {
-    return a.thenCombine(b, (x, y) -> x);
+    return a == DONE ? b : a.thenCombine(b, (x, y) -> x);
   }
 
   private CompletionStage<?> run(
-      Batch.@Nullable ScriptCall call, int tries, Consumer<List<Object>> reader) {
-    if (call == null) {
-      return CompletableFuture.completedFuture(null);
-    }
+      Batch.ScriptCall call, int tries, Consumer<List<Object>> reader) {
     CompletionStage<List<Object>> stage;
     try {
       stage = link.run(call);
@@ -210,10 +214,7 @@ final class Sender {
   }
 
   private void readWhole(
-      Batch.@Nullable ScriptCall call, List<Object> replies, int tries, List<Long> moments) {
-    if (call == null) {
-      return;
-    }
+      Batch.ScriptCall call, List<Object> replies, int tries, List<Long> moments) {
     long strangers = (Long) replies.get(1);
     if (strangers > 0) {
       foreign.addAndGet(strangers);

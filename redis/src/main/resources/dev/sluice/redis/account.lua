@@ -19,7 +19,10 @@
 -- clock comes within one memory of its time. If the present has used anything by then, the strictest
 -- state of that time returns instead: both together might be too much.
 
-local SLACK_MILLIS = 60000 -- a key outlives what it must remember by that much
+-- A key outlives what it must remember by SLACK and up to a GRAIN more: it ends on a whole GRAIN since
+-- EPOCH, so the quick script sees by a bucket alone whether a later moment needs a later end.
+local SLACK, GRAIN = 60000000, 300000000
+local SLACK_MILLIS = SLACK / 1000
 local KINDS = {b = bucket, f = window, s = parts}
 
 local accounts = {} -- those this call has looked at, by key
@@ -148,7 +151,8 @@ local function flush(account, now)
     ends = max(ends, account.full_since + terms.memory)
     ends = account.aside and max(ends, account.aside + horizon(terms, now)) or ends
   end
-  local millis = ceil_div(ends - now, 1000) + SLACK_MILLIS
+  local stays = ends + SLACK - EPOCH
+  local millis = ceil_div(stays - stays % GRAIN + GRAIN + EPOCH - now, 1000)
   if not terms and account.is_written then
     millis = max(millis, redis.call('PTTL', account.key))
   end

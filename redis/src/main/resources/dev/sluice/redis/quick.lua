@@ -10,22 +10,29 @@
 
 local EPOCH = 1767225600000000 -- 2026-01-01T00:00:00Z
 local LATEST = 900000000000000
-local SLACK_MILLIS = 60000
+local SLACK, GRAIN = 60000000, 300000000 -- of a TTL: see account.lua
 local SLOW = -9007199254740991
 
-local now = tonumber(ARGV[1])
-if now == 0 then
-  local time = redis.call('TIME')
-  now = tonumber(time[1]) * 1000000 + tonumber(time[2])
-end
+local call, byte, sub, format = redis.call, string.byte, string.sub, string.format
+-- %d is several times as fast as %.0f, where Lua's whole numbers are long enough for it.
+local digits = format('%d', 4503599627370496) == '4503599627370496' and '%d' or '%.0f'
 
-local replies, lacking, tags, order = {now}, {}, {}, {}
+local now, expires, from = tonumber(ARGV[1]), 'PX', tonumber(ARGV[1])
+if now == 0 then
+  local time = call('TIME')
+  now, expires = time[1] * 1000000 + time[2], 'PXAT'
+end
+local since = now - EPOCH
+
+-- By the place of a key in KEYS: what its bucket lacked and lacks, and the tag. A key that comes
+-- again is judged by what its first place holds, and written once.
+local replies, place, before, after, tags, written = {now}, {}, {}, {}, {}, {}
 local first = 1
 for g = 2, #ARGV, 4 do
-  local tag, full, asked, count = ARGV[g], tonumber(ARGV[g + 1]), tonumber(ARGV[g + 2]), ARGV[g + 3]
-  local last = first + count - 1
-  local has_short_form = now >= EPOCH and now + full - EPOCH < LATEST
-  local values = redis.call('MGET', unpack(KEYS, first, last))
+  local tag, full, asked = ARGV[g], tonumber(ARGV[g + 1]), tonumber(ARGV[g + 2])
+  local last = first + ARGV[g + 3] - 1
+  local has_short_form = since >= 0 and since + full < LATEST
+  local values = call('MGET', unpack(KEYS, first, last))
   local missing = {}
   for i = 1, #values do
     if not values[i] then
@@ -33,18 +40,18 @@ for g = 2, #ARGV, 4 do
     end
   end
   -- MGET finds nothing where a value is of another type: the whole script replaces it.
-  local is_foreign = #missing > 0 and redis.call('EXISTS', unpack(missing)) > 0
+  local is_foreign = #missing > 0 and call('EXISTS', unpack(missing)) > 0
   for i = first, last do
-    local key = KEYS[i]
-    local lacks = lacking[key]
-    if lacks then
-      lacks = tags[key] == tag and lacks
+    local at = place[KEYS[i]]
+    local lacks
+    if at then
+      lacks = tags[at] == tag and after[at]
     else
       local value = values[i - first + 1]
       if not value then
         lacks = not is_foreign and 0
-      elseif value:sub(-4) == tag and value:byte() <= 57 then
-        lacks = value:sub(1, -5) + EPOCH - now
+      elseif sub(value, -4) == tag and byte(value) <= 57 then
+        lacks = sub(value, 1, -5) - since
         if lacks < 0 then
           lacks = 0
         end
@@ -55,22 +62,29 @@ for g = 2, #ARGV, 4 do
     elseif lacks + asked > full then
       replies[i + 1] = -1 - lacks
     else
-      if not lacking[key] then
-        order[#order + 1] = key
-        tags[key] = tag
+      if not at then
+        at = i
+        place[KEYS[i]], before[i], tags[i] = i, lacks, tag
+        written[#written + 1] = i
       end
-      lacking[key] = lacks + asked
+      after[at] = lacks + asked
       replies[i + 1] = lacks + asked
     end
   end
   first = last + 1
 end
 
-for i = 1, #order do
-  local key = order[i]
-  local lacks = lacking[key]
-  local millis = lacks / 1000 + SLACK_MILLIS
-  redis.call('SET', key, string.format('%.0f', now + lacks - EPOCH) .. tags[key],
-    'PX', string.format('%.0f', millis - millis % 1 + 1))
+local more = digits .. '0000'
+for w = 1, #written do
+  local i = written[w]
+  local lacked, lacks = before[i], after[i]
+  local stays = since + lacks + SLACK
+  local over = stays % GRAIN
+  if lacked > 0 and lacks - lacked <= over then
+    call('INCRBY', KEYS[i], format(more, lacks - lacked)) -- the TTL that it has is long enough
+  else
+    call('SET', KEYS[i], format(digits, since + lacks) .. tags[i],
+      expires, format(digits, (stays - over + GRAIN + EPOCH - from) / 1000))
+  end
 end
 return replies

@@ -33,7 +33,7 @@ class AclIT {
   /** The rights in the order of docs/redis.md. */
   static final String RIGHTS =
       "resetkeys ~s1:* resetchannels &s1:gifts -@all"
-          + " +evalsha +eval +time +get +mget +set +del +exists +pexpire +pttl +rename"
+          + " +evalsha +eval +time +get +mget +set +incrby +del +exists +pexpire +pttl +rename"
           + " +zadd +zcard +zcount +zrange +zrangebyscore +zrem +zremrangebyrank +zremrangebyscore"
           + " +zscore +scan +publish +subscribe +ping +info";
 
