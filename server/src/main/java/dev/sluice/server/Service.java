@@ -99,9 +99,9 @@ final class Service implements AutoCloseable {
   }
 
   private static void open(ServerBuilder builder, Decisions decisions, Probes probes) {
-    builder.route().post("/v1/check").build(decisions::check);
-    builder.route().post("/v1/settle").build(decisions::settle);
-    builder.route().path("/v1/gate/{rule}").build(decisions::gate);
+    builder.route().post("/v1/check").build(new WholeAnswer(decisions::check));
+    builder.route().post("/v1/settle").build(new WholeAnswer(decisions::settle));
+    builder.route().path("/v1/gate/{rule}").build(new WholeAnswer(decisions::gate));
     builder.route().get("/health/live").build(probes::live);
     builder.route().get("/health/ready").build(probes::ready);
     builder.route().get("/metrics").build(probes::metrics);
