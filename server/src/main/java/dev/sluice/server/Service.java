@@ -31,11 +31,11 @@ final class Service implements AutoCloseable {
   private final Server server;
 
   private Service(
-      Settings settings, AdminToken token, Store store, RuleSource rules, String storeName) {
+      Settings settings, AdminToken token, Store store, RuleSource rules, Meters meters) {
     this.settings = settings;
     this.token = token;
     this.limiter = Limiter.of(store, rules);
-    Meters meters = new Meters(limiter, storeName);
+    meters.watch(limiter, store);
     this.intake = new Intake(settings.mostInFlight(), meters);
     Edge edge = new Edge(limiter, settings.client());
     Receipts receipts = new Receipts(token.keyFor("receipts"));
@@ -49,8 +49,8 @@ final class Service implements AutoCloseable {
 
   /** Starts a service; throws {@link CannotListen} if it cannot have its port. */
   static Service start(
-      Settings settings, AdminToken token, Store store, RuleSource rules, String storeName) {
-    Service service = new Service(settings, token, store, rules, storeName);
+      Settings settings, AdminToken token, Store store, RuleSource rules, Meters meters) {
+    Service service = new Service(settings, token, store, rules, meters);
     try {
       service.server.start().join();
     } catch (CompletionException e) {

@@ -14,6 +14,7 @@ import java.net.http.HttpResponse;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
 
 /** A service in this JVM on a free port, on the memory store with the sample rules. */
 final class Sluice implements AutoCloseable {
@@ -37,7 +38,7 @@ final class Sluice implements AutoCloseable {
     return start(settings, sample());
   }
 
-  private static String sample() {
+  static String sample() {
     return new String(Probes.resource("sample-rules.yaml"), StandardCharsets.UTF_8);
   }
 
@@ -50,13 +51,17 @@ final class Sluice implements AutoCloseable {
   }
 
   static Sluice start(Settings settings, String rules, Store store) {
+    return start(settings, rules, store, new Meters("memory"));
+  }
+
+  static Sluice start(Settings settings, String rules, Store store, Meters meters) {
     return new Sluice(
         Service.start(
             settings,
             AdminToken.of(TOKEN),
             store,
             RuleSource.fixed(RuleFiles.parse("rules.yaml", rules)),
-            "memory"));
+            meters));
   }
 
   Service service() {
@@ -97,6 +102,12 @@ final class Sluice implements AutoCloseable {
     } catch (IOException | InterruptedException e) {
       throw new AssertionError(e);
     }
+  }
+
+  CompletableFuture<Answer> sendAsync(HttpRequest.Builder request) {
+    return client
+        .sendAsync(request.build(), HttpResponse.BodyHandlers.ofString())
+        .thenApply(Answer::new);
   }
 
   /** What came back. */
