@@ -23,6 +23,7 @@ import java.util.concurrent.CompletionException;
 /** The HTTP service around a store and rules. Closing it drains it, then closes both. */
 final class Service implements AutoCloseable {
   private static final Duration QUIET = Duration.ofSeconds(1);
+  private static final KeptConnections KEPT_CONNECTIONS = new KeptConnections();
 
   private final Settings settings;
   private final AdminToken token;
@@ -94,6 +95,7 @@ final class Service implements AutoCloseable {
         .unloggedExceptionsReportInterval(Duration.ZERO)
         .disableServerHeader()
         .setHeader(HttpHeaderNames.X_CONTENT_TYPE_OPTIONS, "nosniff")
+        .childChannelPipelineCustomizer(pipeline -> pipeline.addLast(KEPT_CONNECTIONS))
         .errorHandler(new Refusals())
         .decorator(intake);
   }
