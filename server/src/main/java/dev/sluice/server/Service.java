@@ -23,6 +23,10 @@ import java.util.concurrent.CompletionException;
 /** The HTTP service around a store and rules. Closing it drains it, then closes both. */
 final class Service implements AutoCloseable {
   private static final Duration QUIET = Duration.ofSeconds(1);
+
+  /** How long a body may go on after its answer; cut off at once, clients may miss the answer. */
+  private static final Duration LATE_BODY = Duration.ofSeconds(1);
+
   private static final KeptConnections KEPT_CONNECTIONS = new KeptConnections();
 
   private final Settings settings;
@@ -40,11 +44,11 @@ final class Service implements AutoCloseable {
     this.intake = new Intake(settings.mostInFlight(), meters);
     Edge edge = new Edge(limiter, settings.client());
     Receipts receipts = new Receipts(token.keyFor("receipts"));
-    Decisions decisions = new Decisions(edge, receipts, meters, settings.headers());
+    Decisions decisions = new Decisions(edge, receipts, meters, settings);
     ServerBuilder builder = Server.builder();
     protect(builder, meters);
     open(builder, decisions, new Probes(edge, meters, intake));
-    guarded(builder, new Admin(edge, store));
+    guarded(builder, new Admin(edge, store, settings.mostRequestBytes()));
     this.server = builder.build();
   }
 
@@ -83,7 +87,7 @@ final class Service implements AutoCloseable {
         .http(new InetSocketAddress(settings.host(), settings.port()))
         .meterRegistry(meters.registry())
         .maxNumConnections(settings.mostConnections())
-        .maxRequestLength(settings.mostRequestBytes())
+        .maxRequestLength(Math.max(settings.mostRequestBytes(), Body.LARGEST_DROPPED))
         .requestTimeout(settings.requestTimeout())
         .idleTimeout(Duration.ofSeconds(60))
         .http1MaxInitialLineLength(8 * 1024)
@@ -96,6 +100,7 @@ final class Service implements AutoCloseable {
         .disableServerHeader()
         .setHeader(HttpHeaderNames.X_CONTENT_TYPE_OPTIONS, "nosniff")
         .childChannelPipelineCustomizer(pipeline -> pipeline.addLast(KEPT_CONNECTIONS))
+        .requestAutoAbortDelay(LATE_BODY)
         .errorHandler(new Refusals())
         .decorator(intake);
   }
