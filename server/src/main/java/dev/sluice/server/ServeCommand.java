@@ -165,6 +165,9 @@ final class ServeCommand implements Callable<Integer> {
       if (port < 0 || port > 65_535) {
         throw new IllegalArgumentException("port: " + port + " (expected: 0 to 65535)");
       }
+      if (nodes < 1) {
+        throw new IllegalArgumentException("nodes: " + nodes + " (expected: at least 1)");
+      }
       return new Settings(
           host,
           port,

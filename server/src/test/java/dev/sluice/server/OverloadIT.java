@@ -3,8 +3,6 @@ package dev.sluice.server;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.Store;
-import dev.sluice.http.ClientAddress;
-import dev.sluice.http.HeaderProfile;
 import dev.sluice.redis.testing.RedisProcess;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -24,7 +22,7 @@ class OverloadIT {
   @Test
   void whatIsInWorkIsAnsweredAndTheRestIs503() throws Exception {
     try (RedisProcess redis = RedisProcess.start(RedisProcess.newest());
-        Sluice sluice = Sluice.start(settings(MOST_IN_FLIGHT), Sluice.sample(), open(redis))) {
+        Sluice sluice = Sluice.start(Sluice.patient(MOST_IN_FLIGHT), Sluice.sample(), open(redis))) {
       assertThat(sluice.get("/v1/gate/NewCrawlerRule").status()).isEqualTo(200);
       List<Integer> statuses = Collections.synchronizedList(new ArrayList<>());
       CountDownLatch refused = new CountDownLatch(REQUESTS - MOST_IN_FLIGHT);
@@ -57,7 +55,7 @@ class OverloadIT {
 
   @Test
   void aRefusalSaysThatTheServiceIsOverloaded() {
-    try (Sluice sluice = Sluice.start(settings(0))) {
+    try (Sluice sluice = Sluice.start(Sluice.patient(0))) {
       Sluice.Answer answer = sluice.get("/v1/gate/Everyone");
 
       assertThat(answer.status()).isEqualTo(503);
@@ -67,19 +65,5 @@ class OverloadIT {
 
   private static Store open(RedisProcess redis) {
     return Stores.open(redis.uri(), Duration.ofMinutes(2), 1, fault -> {});
-  }
-
-  private static Settings settings(int mostInFlight) {
-    return new Settings(
-        "127.0.0.1",
-        0,
-        ClientAddress.ofPeer(),
-        HeaderProfile.BOTH,
-        100,
-        mostInFlight,
-        1_000,
-        Duration.ofMinutes(2),
-        Duration.ZERO,
-        Duration.ofSeconds(1));
   }
 }

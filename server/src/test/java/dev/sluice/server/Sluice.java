@@ -4,6 +4,8 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import dev.sluice.RuleSource;
 import dev.sluice.Store;
+import dev.sluice.http.ClientAddress;
+import dev.sluice.http.HeaderProfile;
 import dev.sluice.memory.MemoryStore;
 import dev.sluice.rules.RuleFiles;
 import java.io.IOException;
@@ -12,6 +14,7 @@ import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.nio.charset.StandardCharsets;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
@@ -38,12 +41,28 @@ final class Sluice implements AutoCloseable {
     return start(settings, sample());
   }
 
+  /** Settings with timeouts that a busy machine keeps. */
+  static Settings patient(int mostInFlight) {
+    return new Settings(
+        "127.0.0.1",
+        0,
+        ClientAddress.ofPeer(),
+        HeaderProfile.BOTH,
+        10_000,
+        mostInFlight,
+        256 * 1024,
+        Duration.ofMinutes(2),
+        Duration.ZERO,
+        Duration.ofSeconds(10));
+  }
+
   static String sample() {
     return new String(Probes.resource("sample-rules.yaml"), StandardCharsets.UTF_8);
   }
 
+  /** One that waits for its store as long as that takes. */
   static Sluice start(Store store) {
-    return start(Settings.defaults(), sample(), store);
+    return start(patient(10_000), sample(), store);
   }
 
   static Sluice start(Settings settings, String rules) {
