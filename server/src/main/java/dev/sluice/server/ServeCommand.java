@@ -33,16 +33,13 @@ import picocli.CommandLine.Spec;
 final class ServeCommand implements Callable<Integer> {
   @Spec private CommandSpec spec = CommandSpec.create();
 
-  @Option(names = "--port", description = "0 for any free port")
+  @Option(names = "--port", paramLabel = "N", description = "0 for any free port")
   private int port = 8080;
 
   @Option(names = "--rules", paramLabel = "FILE", description = "default: a sample")
   private @Nullable Path rules;
 
-  @Option(
-      names = "--store",
-      paramLabel = "STORE",
-      description = "memory, or redis://host:port")
+  @Option(names = "--store", paramLabel = "STORE", description = "memory, or redis://host:port")
   private String store = "memory";
 
   @Option(
@@ -51,7 +48,7 @@ final class ServeCommand implements Callable<Integer> {
       description = "what operators must show; default: a new one, printed")
   private @Nullable String adminToken;
 
-  @Option(names = "--host", description = "0.0.0.0 for everywhere")
+  @Option(names = "--host", paramLabel = "ADDRESS", description = "0.0.0.0 for everywhere")
   private String host = "127.0.0.1";
 
   @Option(
@@ -67,7 +64,7 @@ final class ServeCommand implements Callable<Integer> {
       description = "of the gate: x-ratelimit, draft-11, both or none")
   private String headers = "both";
 
-  @Option(names = "--log", description = "plain or json; on stderr")
+  @Option(names = "--log", paramLabel = "FORMAT", description = "plain or json; on stderr")
   private String log = "plain";
 
   @Option(
@@ -118,6 +115,7 @@ final class ServeCommand implements Callable<Integer> {
   @Option(
       names = "--drain-delay",
       defaultValue = "0s",
+      paramLabel = "DURATION",
       converter = DurationOption.class,
       description = "after SIGTERM: how long to be not ready and still take new connections")
   private Duration drainDelay = Duration.ZERO;
@@ -125,6 +123,7 @@ final class ServeCommand implements Callable<Integer> {
   @Option(
       names = "--drain-timeout",
       defaultValue = "10s",
+      paramLabel = "DURATION",
       converter = DurationOption.class,
       description = "after SIGTERM: how long to wait for what is in work")
   private Duration drainTimeout = Duration.ofSeconds(10);

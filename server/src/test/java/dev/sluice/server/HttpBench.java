@@ -24,8 +24,8 @@ import java.util.regex.Pattern;
  * <p>On a machine with other work the rates wobble; the CPU time that a request takes in this
  * process is steadier, so it is printed beside them.
  *
- * <p>Arguments: seconds of each turn (5), and turns (3). Prints the median requests per second
- * of both and the share of the bare that the service reaches.
+ * <p>Arguments: seconds of each turn (5), and turns (3). Prints the median requests per second of
+ * both and the share of the bare that the service reaches.
  */
 public final class HttpBench {
   private static final Pattern PER_SECOND = Pattern.compile("Requests/sec:\\s+([0-9.]+)");

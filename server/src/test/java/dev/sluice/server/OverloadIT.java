@@ -22,7 +22,8 @@ class OverloadIT {
   @Test
   void whatIsInWorkIsAnsweredAndTheRestIs503() throws Exception {
     try (RedisProcess redis = RedisProcess.start(RedisProcess.newest());
-        Sluice sluice = Sluice.start(Sluice.patient(MOST_IN_FLIGHT), Sluice.sample(), open(redis))) {
+        Sluice sluice =
+            Sluice.start(Sluice.patient(MOST_IN_FLIGHT), Sluice.sample(), open(redis))) {
       assertThat(sluice.get("/v1/gate/NewCrawlerRule").status()).isEqualTo(200);
       List<Integer> statuses = Collections.synchronizedList(new ArrayList<>());
       CountDownLatch refused = new CountDownLatch(REQUESTS - MOST_IN_FLIGHT);
