@@ -103,7 +103,9 @@ class CommandsTest {
     assertThat(run("locks", "list", "--url", sluice.url(), "--token", "wrong").err())
         .contains("needs the admin token", "--token or SLUICE_ADMIN_TOKEN");
     assertThat(run("locks", "list", "--url", "http://127.0.0.1:" + Program.freePort()).err())
-        .contains("no service at http://127.0.0.1:", "(start one: ./sluice serve; or say where it is: --url)");
+        .contains(
+            "no service at http://127.0.0.1:",
+            "(start one: ./sluice serve; or say where it is: --url)");
     assertThat(run("locks", "liszt").status()).isEqualTo(2);
   }
 
