@@ -63,11 +63,16 @@ public sealed interface Decision {
 
   /** The rules in shadow mode that would have refused this call. */
   default List<String> shadowDenials() {
-    return balances().stream()
-        .filter(balance -> !balance.enforced() && !balance.fits())
-        .map(balance -> balance.account().rule())
-        .distinct()
-        .toList();
+    for (Balance balance : balances()) {
+      if (!balance.enforced()) {
+        return balances().stream()
+            .filter(each -> !each.enforced() && !each.fits())
+            .map(each -> each.account().rule())
+            .distinct()
+            .toList();
+      }
+    }
+    return List.of(); // as nearly always, for the price of a look
   }
 
   /** The call may pass, and what it cost has been taken. */

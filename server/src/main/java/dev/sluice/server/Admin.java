@@ -1,6 +1,5 @@
 package dev.sluice.server;
 
-import com.linecorp.armeria.common.AggregatedHttpRequest;
 import com.linecorp.armeria.common.HttpRequest;
 import com.linecorp.armeria.common.HttpResponse;
 import com.linecorp.armeria.server.ServiceRequestContext;
@@ -15,7 +14,6 @@ import dev.sluice.Rule;
 import dev.sluice.RuleSource;
 import dev.sluice.Rules;
 import dev.sluice.Store;
-import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -24,21 +22,26 @@ import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.concurrent.CompletionStage;
+import java.util.function.BiFunction;
+import java.util.function.Function;
 import java.util.stream.Collectors;
-import org.jspecify.annotations.Nullable;
 
 /** The routes of operators: rules, accounts and locks. The token has been checked before. */
 final class Admin {
   private static final String WHOLE_IDENTITY = "identity";
-  private static final int LONGEST_REASON = 200;
 
   private final Edge edge;
   private final Store store;
+  private final int mostRequestBytes;
 
-  Admin(Edge edge, Store store) {
+  Admin(Edge edge, Store store, int mostRequestBytes) {
     this.edge = edge;
     this.store = store;
+    this.mostRequestBytes = mostRequestBytes;
   }
+
+  /** Those accounts of a rule that an identity names. */
+  private record Target(Rule rule, Identity identity) {}
 
   /** {@code GET /v1/rules}. */
   HttpResponse rules(ServiceRequestContext ctx, HttpRequest request) {
@@ -65,15 +68,14 @@ final class Admin {
 
   /** {@code GET /v1/accounts/{rule}?login=ann}. */
   HttpResponse account(ServiceRequestContext ctx, HttpRequest request) {
-    Rule rule = find(ctx, "rule");
-    Identity identity = identity(ctx, rule);
+    Target target = target(ctx);
     return HttpResponse.of(
-        look(rule, identity)
+        look(target)
             .thenApply(
                 decision ->
                     Replies.ok(
                         json -> {
-                          json.writeStringField("rule", rule.name());
+                          json.writeStringField("rule", target.rule.name());
                           json.writeBooleanField("locked", decision.locked());
                           DecisionJson.writeBalances(json, decision);
                         })));
@@ -81,19 +83,10 @@ final class Admin {
 
   /** {@code DELETE /v1/accounts/{rule}?login=ann}. */
   HttpResponse reset(ServiceRequestContext ctx, HttpRequest request) {
-    Rule rule = find(ctx, "rule");
-    Identity identity = identity(ctx, rule);
+    Target target = target(ctx);
     return HttpResponse.of(
-        look(rule, identity)
-            .thenCompose(
-                before ->
-                    edge.limiter()
-                        .reset(rule.name(), identity)
-                        .thenApply(
-                            done -> {
-                              log(ctx, "account reset", rule, identity, state(before), "as new");
-                              return Replies.ok(json -> json.writeBooleanField("reset", done));
-                            })));
+        change(ctx, target, "account reset", edge.limiter()::reset, done -> "as new")
+            .thenApply(done -> Replies.ok(json -> json.writeBooleanField("reset", done))));
   }
 
   /** {@code GET /v1/locks?rule=}. */
@@ -124,26 +117,20 @@ final class Admin {
 
   /** {@code PUT /v1/locks/{rule}?login=ann}. */
   HttpResponse lock(ServiceRequestContext ctx, HttpRequest request) {
-    return HttpResponse.of(request.aggregate().thenCompose(whole -> lock(ctx, whole)));
+    return HttpResponse.of(
+        Body.read(request, mostRequestBytes).thenCompose(body -> lock(ctx, body)));
   }
 
-  private CompletionStage<HttpResponse> lock(
-      ServiceRequestContext ctx, AggregatedHttpRequest request) {
-    Rule rule = find(ctx, "rule");
-    Identity identity = identity(ctx, rule);
-    LockRequest wanted = LockRequest.parse(request.content().array());
-    return look(rule, identity)
-        .thenCompose(
-            before ->
-                edge.limiter()
-                    .lock(rule.name(), identity, wanted.length(), wanted.reason())
-                    .thenApply(
-                        locks -> {
-                          String after =
-                              "locked until %s: %s".formatted(latest(locks), wanted.reason());
-                          log(ctx, "lock set", rule, identity, state(before), after);
-                          return list(locks);
-                        }));
+  private CompletionStage<HttpResponse> lock(ServiceRequestContext ctx, byte[] body) {
+    Target target = target(ctx);
+    LockRequest wanted = LockRequest.parse(body);
+    return change(
+            ctx,
+            target,
+            "lock set",
+            (rule, who) -> edge.limiter().lock(rule, who, wanted.length(), wanted.reason()),
+            locks -> "locked until %s: %s".formatted(latest(locks), wanted.reason()))
+        .thenApply(Admin::list);
   }
 
   private static Instant latest(List<Restriction> locks) {
@@ -152,90 +139,40 @@ final class Admin {
 
   /** {@code DELETE /v1/locks/{rule}?login=ann}. */
   HttpResponse lift(ServiceRequestContext ctx, HttpRequest request) {
-    Rule rule = find(ctx, "rule");
-    Identity identity = identity(ctx, rule);
+    Target target = target(ctx);
     return HttpResponse.of(
-        look(rule, identity)
-            .thenCompose(
-                before ->
-                    edge.limiter()
-                        .lift(rule.name(), identity)
-                        .thenApply(
-                            done -> {
-                              log(ctx, "lock lifted", rule, identity, state(before), "not locked");
-                              return Replies.ok(json -> json.writeBooleanField("lifted", done));
-                            })));
+        change(ctx, target, "lock lifted", edge.limiter()::lift, done -> "not locked")
+            .thenApply(done -> Replies.ok(json -> json.writeBooleanField("lifted", done))));
   }
 
-  /** The body of a lock set by hand. */
-  private record LockRequest(Duration length, String reason) {
-    static LockRequest parse(byte[] body) {
-      @Nullable Duration[] length = new Duration[1];
-      String[] reason = {"set by hand"};
-      List<String> errors =
-          new ArrayList<>(
-              JsonInput.read(
-                  body,
-                  List.of("duration", "reason"),
-                  (name, input) -> {
-                    String text = input.string(name);
-                    if (text != null && name.equals("duration")) {
-                      length[0] = duration(text, input);
-                    } else if (text != null) {
-                      reason[0] = checkedReason(text, input);
-                    }
-                  }));
-      Duration found = length[0];
-      if (errors.isEmpty() && found == null) {
-        errors.add("duration: missing (expected: a duration such as 30m)");
-      }
-      if (found == null || !errors.isEmpty()) {
-        throw new BadInput(errors, false);
-      }
-      return new LockRequest(found, reason[0]);
-    }
-
-    private static @Nullable Duration duration(String text, JsonInput input) {
-      try {
-        Duration parsed = Durations.parse(text);
-        if (!parsed.isZero()) {
-          return parsed;
-        }
-        input.error("duration: 0s (expected: longer than 0)");
-      } catch (IllegalArgumentException e) {
-        input.error("duration: " + e.getMessage());
-      }
-      return null;
-    }
-
-    private static String checkedReason(String text, JsonInput input) {
-      boolean good =
-          text.length() <= LONGEST_REASON && text.chars().noneMatch(Character::isISOControl);
-      if (!good) {
-        input.error(
-            "reason: %d characters%s (expected: at most %d, no control characters)"
-                .formatted(
-                    text.length(),
-                    text.length() > LONGEST_REASON ? "" : ", some of them control characters",
-                    LONGEST_REASON));
-      }
-      return text;
-    }
+  /** Changes accounts, and writes into the audit log how they stood before and stand now. */
+  private <T> CompletionStage<T> change(
+      ServiceRequestContext ctx,
+      Target target,
+      String what,
+      BiFunction<String, Identity, CompletionStage<T>> change,
+      Function<T, String> after) {
+    return look(target)
+        .thenCompose(
+            before ->
+                change
+                    .apply(target.rule.name(), target.identity)
+                    .thenApply(
+                        done -> {
+                          log(ctx, what, target, state(before), after.apply(done));
+                          return done;
+                        }));
   }
 
   private void log(
-      ServiceRequestContext ctx,
-      String what,
-      Rule rule,
-      Identity identity,
-      String before,
-      String after) {
+      ServiceRequestContext ctx, String what, Target target, String before, String after) {
+    String rule = target.rule.name();
     Identity shown =
-        edge.limiter().rules().accounts(rule.name(), identity).stream()
+        edge.limiter().rules().accounts(rule, target.identity).stream()
             .map(account -> account.identity())
-            .reduce((a, b) -> identity)
-            .orElse(identity);
-    Audit.log(ctx, what, rule.name(), shown, before, after);
+            .reduce((a, b) -> target.identity)
+            .orElse(target.identity);
+    Audit.log(ctx, what, rule, shown, before, after);
   }
 
   /** What an account holds, in a few words. */
@@ -254,8 +191,9 @@ final class Admin {
             balance.locked() ? ", locked until " + until : "");
   }
 
-  /** Looks at those accounts of a rule that an identity names, also if it names only some. */
-  private CompletionStage<Decision> look(Rule rule, Identity identity) {
+  /** Looks at accounts, also if the identity names only some of the rule's. */
+  private CompletionStage<Decision> look(Target target) {
+    Rule rule = target.rule;
     Rule lenient =
         new Rule(
             rule.name(),
@@ -268,7 +206,12 @@ final class Admin {
             rule.onStoreFailure(),
             rule.colocate());
     Rules alone = Rules.of(List.of(lenient), edge.limiter().rules().facets().values());
-    return Limiter.of(store, alone).ask(Call.of(rule.name(), identity).peeking());
+    return Limiter.of(store, alone).ask(Call.of(rule.name(), target.identity).peeking());
+  }
+
+  private Target target(ServiceRequestContext ctx) {
+    Rule rule = find(ctx, "rule");
+    return new Target(rule, identity(ctx, rule));
   }
 
   private Rule find(ServiceRequestContext ctx, String param) {

@@ -126,20 +126,24 @@ final class CheckRequest {
     return identity(given, known, errors);
   }
 
-  /** An identity of facets, each checked by itself so that every mistake is told. */
+  /** An identity of facets; of those that are no good, every mistake is told. */
   static Identity identity(Map<String, String> given, RequestFacets known, List<String> errors) {
-    Map<String, String> good = new LinkedHashMap<>();
-    given.forEach(
-        (name, value) -> {
-          try {
-            String canonical = known.canonical(name, value);
-            Identity.of(name, canonical);
-            good.put(name, canonical);
-          } catch (IllegalArgumentException e) {
-            errors.add(String.valueOf(e.getMessage()));
-          }
-        });
-    return Identity.of(good);
+    Map<String, String> canonical = new LinkedHashMap<>();
+    given.forEach((name, value) -> canonical.put(name, known.canonical(name, value)));
+    try {
+      return Identity.of(canonical);
+    } catch (IllegalArgumentException onlyTheFirst) {
+      canonical.forEach((name, value) -> check(name, value, errors));
+      return SOMEBODY;
+    }
+  }
+
+  private static void check(String name, String value, List<String> errors) {
+    try {
+      Identity.of(name, value);
+    } catch (IllegalArgumentException e) {
+      errors.add(String.valueOf(e.getMessage()));
+    }
   }
 
   private void unknown(List<String> names, Rules rules, List<String> errors) {

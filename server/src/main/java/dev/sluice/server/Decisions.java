@@ -1,6 +1,5 @@
 package dev.sluice.server;
 
-import com.linecorp.armeria.common.AggregatedHttpRequest;
 import com.linecorp.armeria.common.HttpData;
 import com.linecorp.armeria.common.HttpHeaderNames;
 import com.linecorp.armeria.common.HttpMethod;
@@ -15,13 +14,13 @@ import dev.sluice.Call;
 import dev.sluice.Decision;
 import dev.sluice.Identity;
 import dev.sluice.Receipt;
-import dev.sluice.http.HeaderProfile;
 import dev.sluice.http.HttpAnswer;
 import dev.sluice.http.RequestFacets;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import org.jspecify.annotations.Nullable;
 
@@ -30,23 +29,26 @@ final class Decisions {
   private final Edge edge;
   private final Receipts receipts;
   private final Meters meters;
-  private final HeaderProfile profile;
+  private final Settings settings;
 
-  Decisions(Edge edge, Receipts receipts, Meters meters, HeaderProfile profile) {
+  Decisions(Edge edge, Receipts receipts, Meters meters, Settings settings) {
     this.edge = edge;
     this.receipts = receipts;
     this.meters = meters;
-    this.profile = profile;
+    this.settings = settings;
   }
 
   /** {@code POST /v1/check}. */
   HttpResponse check(ServiceRequestContext ctx, HttpRequest request) {
-    return HttpResponse.of(request.aggregate().thenCompose(whole -> check(whole)));
+    return HttpResponse.of(body(request).thenCompose(this::check));
   }
 
-  private CompletionStage<HttpResponse> check(AggregatedHttpRequest request) {
-    Call call = CheckRequest.parse(request.content().array(), edge.facets());
-    return ask(call).thenApply(this::checked);
+  private CompletableFuture<byte[]> body(HttpRequest request) {
+    return Body.read(request, settings.mostRequestBytes());
+  }
+
+  private CompletionStage<HttpResponse> check(byte[] body) {
+    return ask(CheckRequest.parse(body, edge.facets())).thenApply(this::checked);
   }
 
   private HttpResponse checked(Decision decision) {
@@ -68,16 +70,16 @@ final class Decisions {
 
   /** {@code POST /v1/settle}. */
   HttpResponse settle(ServiceRequestContext ctx, HttpRequest request) {
-    return HttpResponse.of(request.aggregate().thenCompose(whole -> settle(whole)));
+    return HttpResponse.of(body(request).thenCompose(this::settle));
   }
 
-  private CompletionStage<HttpResponse> settle(AggregatedHttpRequest request) {
+  private CompletionStage<HttpResponse> settle(byte[] body) {
     String[] text = new String[1];
     long[] cost = {-1};
     List<String> errors =
         new ArrayList<>(
             JsonInput.read(
-                request.content().array(),
+                body,
                 List.of("receipt", "cost"),
                 (name, input) -> {
                   if (name.equals("receipt")) {
@@ -113,13 +115,14 @@ final class Decisions {
       throw new BadInput(List.of(CheckRequest.unknown(rule, facets.rules())), true);
     }
     Identity identity = facets.identity(List.of(rule), Edge.parts(ctx));
+    Body.drop(request);
     CompletionStage<Decision> decision = ask(Call.of(rule, identity));
     boolean head = ctx.method() == HttpMethod.HEAD;
     return HttpResponse.of(decision.thenApply(decided -> gated(decided, head)));
   }
 
   private HttpResponse gated(Decision decision, boolean head) {
-    HttpAnswer answer = HttpAnswer.of(decision, profile);
+    HttpAnswer answer = HttpAnswer.of(decision, settings.headers());
     ResponseHeadersBuilder headers = ResponseHeaders.builder(HttpStatus.valueOf(answer.status()));
     answer.headers().forEach(headers::add);
     headers.add(HttpHeaderNames.CACHE_CONTROL, "no-store");

@@ -150,19 +150,20 @@ final class JsonInput {
       return null;
     }
     Map<String, String> values = new LinkedHashMap<>();
-    boolean good = true;
+    int wrong = errors.size();
     while (json.nextToken() == JsonToken.FIELD_NAME) {
       String member = json.currentName();
-      json.nextToken();
-      String path = name + "." + Text.quoted(member);
-      String value = string(path);
-      if (value != null && values.put(member, value) != null) {
-        error(path + ": there twice (expected: once)");
-        value = null;
+      if (json.nextToken() != JsonToken.VALUE_STRING) {
+        wrong(path(name, member), "a string");
+      } else if (values.put(member, json.getText()) != null) {
+        error(path(name, member) + ": there twice (expected: once)");
       }
-      good &= value != null;
     }
-    return good ? values : null;
+    return errors.size() == wrong ? values : null;
+  }
+
+  private static String path(String name, String member) {
+    return name + "." + Text.quoted(member);
   }
 
   private void wrong(String name, String expected) throws IOException {

@@ -3,6 +3,8 @@ package dev.sluice.server;
 import dev.sluice.Decision;
 import dev.sluice.Limiter;
 import dev.sluice.Rule;
+import dev.sluice.Store;
+import dev.sluice.redis.StoreFault;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.Timer;
@@ -24,20 +26,28 @@ final class Meters {
   private static final long LOCKS_KNOWN_NANOS = TimeUnit.SECONDS.toNanos(15);
   private static final long DEGRADED_NANOS = TimeUnit.SECONDS.toNanos(5);
 
+  /** Faults that read 0 before they happen, so that the first one is seen as a rise. */
+  private static final List<String> FAULTS_TO_EXPECT =
+      List.of("timeout", "connection", "disconnected");
+
   private final PrometheusMeterRegistry registry =
       new PrometheusMeterRegistry(PrometheusConfig.DEFAULT);
   private final Map<String, Counter[]> decisions = new ConcurrentHashMap<>();
   private final Timer latency;
   private final Counter overloads;
   private final Counter degradedSeconds;
-  private final Limiter limiter;
+  private final Map<String, Counter> faults = new ConcurrentHashMap<>();
   private final AtomicLong lastUnmeteredNanos = new AtomicLong(System.nanoTime() - DEGRADED_NANOS);
   private final AtomicLong lastDegradedSecond = new AtomicLong();
   private final AtomicLong locksAskedNanos = new AtomicLong(System.nanoTime() - LOCKS_KNOWN_NANOS);
   private volatile int locks;
 
-  Meters(Limiter limiter, String store) {
-    this.limiter = limiter;
+  /**
+   * Meters of a service.
+   *
+   * @param store what decisions come from, for a label: {@code memory}, {@code redis}
+   */
+  Meters(String store) {
     this.latency =
         Timer.builder("sluice.decision")
             .description("Time from the call to its decision")
@@ -60,19 +70,27 @@ final class Meters {
         Counter.builder("sluice.degraded.seconds")
             .description("Seconds in which a call was decided without the store")
             .register(registry);
+    FAULTS_TO_EXPECT.forEach(this::faults);
+    new JvmMemoryMetrics().bindTo(registry);
+    new JvmThreadMetrics().bindTo(registry);
+    new ProcessorMetrics().bindTo(registry);
+    new UptimeMetrics().bindTo(registry);
+  }
+
+  /** Tells from now on how these stand, whenever somebody asks. */
+  void watch(Limiter limiter, Store store) {
     Gauge.builder("sluice.rules", () -> limiter.rules().size())
         .description("Rules in force")
         .register(registry);
     Gauge.builder("sluice.rules.refused", () -> limiter.source().failure().isPresent() ? 1 : 0)
         .description("1 while newer rules are refused and the last good ones go on")
         .register(registry);
-    Gauge.builder("sluice.locks", this::locks)
+    Gauge.builder("sluice.locks", () -> locks(limiter))
         .description("Accounts that are locked, as known at most 15 seconds ago")
         .register(registry);
-    new JvmMemoryMetrics().bindTo(registry);
-    new JvmThreadMetrics().bindTo(registry);
-    new ProcessorMetrics().bindTo(registry);
-    new UptimeMetrics().bindTo(registry);
+    Gauge.builder("sluice.store.silent", () -> store.trouble().isPresent() ? 1 : 0)
+        .description("1 while the store counts as silent: rules decide at once, one call probes it")
+        .register(registry);
   }
 
   PrometheusMeterRegistry registry() {
@@ -97,6 +115,21 @@ final class Meters {
     for (String rule : decision.shadowDenials()) {
       counters(rule)[3].increment();
     }
+  }
+
+  /** Counts a fault of the store. */
+  void failed(StoreFault fault) {
+    faults(fault.kind()).increment();
+  }
+
+  private Counter faults(String kind) {
+    return faults.computeIfAbsent(
+        kind,
+        unknown ->
+            Counter.builder("sluice.store.faults")
+                .description("Calls that the store did not answer, by what went wrong")
+                .tag("kind", kind)
+                .register(registry));
   }
 
   void overloaded() {
@@ -125,7 +158,7 @@ final class Meters {
         .toArray(Counter[]::new);
   }
 
-  private int locks() {
+  private int locks(Limiter limiter) {
     long asked = locksAskedNanos.get();
     long now = System.nanoTime();
     if (now - asked >= LOCKS_KNOWN_NANOS && locksAskedNanos.compareAndSet(asked, now)) {

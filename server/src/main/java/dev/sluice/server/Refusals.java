@@ -40,10 +40,10 @@ final class Refusals implements ServerErrorHandler {
     if (cause instanceof IllegalArgumentException) {
       return Replies.problem(HttpStatus.BAD_REQUEST, String.valueOf(cause.getMessage()));
     }
-    if (cause instanceof ContentTooLargeException) {
+    if (cause instanceof ContentTooLargeException tooLarge) {
       return Replies.problem(
           HttpStatus.REQUEST_ENTITY_TOO_LARGE,
-          "body: too large (expected: at most %,d bytes)".formatted(ctx.maxRequestLength()));
+          "body: too large (expected: at most %,d bytes)".formatted(tooLarge.maxContentLength()));
     }
     if (cause instanceof RequestTimeoutException) {
       return Replies.problem(HttpStatus.SERVICE_UNAVAILABLE, "the service took too long");

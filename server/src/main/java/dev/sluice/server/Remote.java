@@ -75,7 +75,10 @@ final class Remote {
     try {
       response = client.send(request, HttpResponse.BodyHandlers.ofByteArray());
     } catch (ConnectException e) {
-      throw new Refused(List.of("no service at " + url + " (start one: ./sluice serve)"), e);
+      throw new Refused(
+          List.of(
+              "no service at " + url + " (start one: ./sluice serve; or say where it is: --url)"),
+          e);
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
       throw new IOException("interrupted", e);

@@ -42,7 +42,6 @@ final class Replies {
         ResponseHeaders.builder(status)
             .contentType(type)
             .add(HttpHeaderNames.CACHE_CONTROL, "no-store")
-            .contentLength(bytes.length)
             .build();
     return HttpResponse.of(headers, HttpData.wrap(bytes));
   }

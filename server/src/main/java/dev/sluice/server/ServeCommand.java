@@ -33,17 +33,13 @@ import picocli.CommandLine.Spec;
 final class ServeCommand implements Callable<Integer> {
   @Spec private CommandSpec spec = CommandSpec.create();
 
-  @Option(names = "--port", defaultValue = "8080", description = "0 for any free port")
-  private int port;
+  @Option(names = "--port", paramLabel = "N", description = "0 for any free port")
+  private int port = 8080;
 
   @Option(names = "--rules", paramLabel = "FILE", description = "default: a sample")
   private @Nullable Path rules;
 
-  @Option(
-      names = "--store",
-      defaultValue = "memory",
-      paramLabel = "STORE",
-      description = "memory, or redis://host:port")
+  @Option(names = "--store", paramLabel = "STORE", description = "memory, or redis://host:port")
   private String store = "memory";
 
   @Option(
@@ -52,7 +48,7 @@ final class ServeCommand implements Callable<Integer> {
       description = "what operators must show; default: a new one, printed")
   private @Nullable String adminToken;
 
-  @Option(names = "--host", defaultValue = "127.0.0.1", description = "0.0.0.0 for everywhere")
+  @Option(names = "--host", paramLabel = "ADDRESS", description = "0.0.0.0 for everywhere")
   private String host = "127.0.0.1";
 
   @Option(
@@ -64,12 +60,11 @@ final class ServeCommand implements Callable<Integer> {
 
   @Option(
       names = "--headers",
-      defaultValue = "both",
       paramLabel = "PROFILE",
       description = "of the gate: x-ratelimit, draft-11, both or none")
   private String headers = "both";
 
-  @Option(names = "--log", defaultValue = "plain", description = "plain or json; on stderr")
+  @Option(names = "--log", paramLabel = "FORMAT", description = "plain or json; on stderr")
   private String log = "plain";
 
   @Option(
@@ -81,31 +76,34 @@ final class ServeCommand implements Callable<Integer> {
   private Duration storeDeadline = Duration.ofMillis(50);
 
   @Option(
+      names = "--nodes",
+      paramLabel = "N",
+      description = "services that share the limits while each counts by itself (local)")
+  private int nodes = 1;
+
+  @Option(
       names = "--forwarded-header",
-      defaultValue = "x-forwarded-for",
       paramLabel = "HEADER",
       description = "what trusted proxies write: x-forwarded-for or forwarded")
   private String forwardedHeader = "x-forwarded-for";
 
   @Option(
       names = "--ipv6-prefix",
-      defaultValue = "64",
       paramLabel = "BITS",
       description = "how much of an IPv6 address is one client")
-  private int ipv6Prefix;
+  private int ipv6Prefix = 64;
 
-  @Option(names = "--max-connections", defaultValue = "10000", paramLabel = "N")
-  private int maxConnections;
+  @Option(names = "--max-connections", paramLabel = "N")
+  private int maxConnections = 10_000;
 
   @Option(
       names = "--max-in-flight",
-      defaultValue = "10000",
       paramLabel = "N",
       description = "requests in work at once; one more is answered 503")
-  private int maxInFlight;
+  private int maxInFlight = 10_000;
 
-  @Option(names = "--max-request-bytes", defaultValue = "262144", paramLabel = "N")
-  private int maxRequestBytes;
+  @Option(names = "--max-request-bytes", paramLabel = "N")
+  private int maxRequestBytes = 262_144;
 
   @Option(
       names = "--request-timeout",
@@ -117,6 +115,7 @@ final class ServeCommand implements Callable<Integer> {
   @Option(
       names = "--drain-delay",
       defaultValue = "0s",
+      paramLabel = "DURATION",
       converter = DurationOption.class,
       description = "after SIGTERM: how long to be not ready and still take new connections")
   private Duration drainDelay = Duration.ZERO;
@@ -124,6 +123,7 @@ final class ServeCommand implements Callable<Integer> {
   @Option(
       names = "--drain-timeout",
       defaultValue = "10s",
+      paramLabel = "DURATION",
       converter = DurationOption.class,
       description = "after SIGTERM: how long to wait for what is in work")
   private Duration drainTimeout = Duration.ofSeconds(10);
@@ -142,8 +142,9 @@ final class ServeCommand implements Callable<Integer> {
     Settings settings = settings();
     AdminToken token = adminToken == null ? AdminToken.random() : AdminToken.of(adminToken);
     RuleSource source = source();
-    Store opened = Stores.open(store, storeDeadline);
-    Service service = Service.start(settings, token, opened, source, store.replaceFirst(":.*", ""));
+    Meters meters = new Meters(Stores.kind(store));
+    Store opened = Stores.open(store, storeDeadline, nodes, meters::failed);
+    Service service = Service.start(settings, token, opened, source, meters);
     boolean made = adminToken == null;
     Path tokenFile = AdminToken.file(service.port());
     boolean kept = made && keep(token, tokenFile);
@@ -162,6 +163,9 @@ final class ServeCommand implements Callable<Integer> {
       System.setProperty("logback.configurationFile", "dev/sluice/server/log-" + log + ".xml");
       if (port < 0 || port > 65_535) {
         throw new IllegalArgumentException("port: " + port + " (expected: 0 to 65535)");
+      }
+      if (nodes < 1) {
+        throw new IllegalArgumentException("nodes: " + nodes + " (expected: at least 1)");
       }
       return new Settings(
           host,

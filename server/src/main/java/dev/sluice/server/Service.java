@@ -24,6 +24,11 @@ import java.util.concurrent.CompletionException;
 final class Service implements AutoCloseable {
   private static final Duration QUIET = Duration.ofSeconds(1);
 
+  /** How long a body may go on after its answer; cut off at once, clients may miss the answer. */
+  private static final Duration LATE_BODY = Duration.ofSeconds(1);
+
+  private static final KeptConnections KEPT_CONNECTIONS = new KeptConnections();
+
   private final Settings settings;
   private final AdminToken token;
   private final Limiter limiter;
@@ -31,26 +36,26 @@ final class Service implements AutoCloseable {
   private final Server server;
 
   private Service(
-      Settings settings, AdminToken token, Store store, RuleSource rules, String storeName) {
+      Settings settings, AdminToken token, Store store, RuleSource rules, Meters meters) {
     this.settings = settings;
     this.token = token;
     this.limiter = Limiter.of(store, rules);
-    Meters meters = new Meters(limiter, storeName);
+    meters.watch(limiter, store);
     this.intake = new Intake(settings.mostInFlight(), meters);
     Edge edge = new Edge(limiter, settings.client());
     Receipts receipts = new Receipts(token.keyFor("receipts"));
-    Decisions decisions = new Decisions(edge, receipts, meters, settings.headers());
+    Decisions decisions = new Decisions(edge, receipts, meters, settings);
     ServerBuilder builder = Server.builder();
     protect(builder, meters);
     open(builder, decisions, new Probes(edge, meters, intake));
-    guarded(builder, new Admin(edge, store));
+    guarded(builder, new Admin(edge, store, settings.mostRequestBytes()));
     this.server = builder.build();
   }
 
   /** Starts a service; throws {@link CannotListen} if it cannot have its port. */
   static Service start(
-      Settings settings, AdminToken token, Store store, RuleSource rules, String storeName) {
-    Service service = new Service(settings, token, store, rules, storeName);
+      Settings settings, AdminToken token, Store store, RuleSource rules, Meters meters) {
+    Service service = new Service(settings, token, store, rules, meters);
     try {
       service.server.start().join();
     } catch (CompletionException e) {
@@ -82,7 +87,7 @@ final class Service implements AutoCloseable {
         .http(new InetSocketAddress(settings.host(), settings.port()))
         .meterRegistry(meters.registry())
         .maxNumConnections(settings.mostConnections())
-        .maxRequestLength(settings.mostRequestBytes())
+        .maxRequestLength(Math.max(settings.mostRequestBytes(), Body.LARGEST_DROPPED))
         .requestTimeout(settings.requestTimeout())
         .idleTimeout(Duration.ofSeconds(60))
         .http1MaxInitialLineLength(8 * 1024)
@@ -94,14 +99,16 @@ final class Service implements AutoCloseable {
         .unloggedExceptionsReportInterval(Duration.ZERO)
         .disableServerHeader()
         .setHeader(HttpHeaderNames.X_CONTENT_TYPE_OPTIONS, "nosniff")
+        .childChannelPipelineCustomizer(pipeline -> pipeline.addLast(KEPT_CONNECTIONS))
+        .requestAutoAbortDelay(LATE_BODY)
         .errorHandler(new Refusals())
         .decorator(intake);
   }
 
   private static void open(ServerBuilder builder, Decisions decisions, Probes probes) {
-    builder.route().post("/v1/check").build(decisions::check);
-    builder.route().post("/v1/settle").build(decisions::settle);
-    builder.route().path("/v1/gate/{rule}").build(decisions::gate);
+    builder.route().post("/v1/check").build(new WholeAnswer(decisions::check));
+    builder.route().post("/v1/settle").build(new WholeAnswer(decisions::settle));
+    builder.route().path("/v1/gate/{rule}").build(new WholeAnswer(decisions::gate));
     builder.route().get("/health/live").build(probes::live);
     builder.route().get("/health/ready").build(probes::ready);
     builder.route().get("/metrics").build(probes::metrics);

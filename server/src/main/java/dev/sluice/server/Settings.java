@@ -53,18 +53,4 @@ record Settings(
         drainDelay,
         drainTimeout);
   }
-
-  Settings withHeaders(HeaderProfile headers) {
-    return new Settings(
-        host,
-        port,
-        client,
-        headers,
-        mostConnections,
-        mostInFlight,
-        mostRequestBytes,
-        requestTimeout,
-        drainDelay,
-        drainTimeout);
-  }
 }

@@ -4,7 +4,9 @@ import dev.sluice.Store;
 import dev.sluice.Text;
 import dev.sluice.memory.MemoryStore;
 import dev.sluice.redis.RedisStore;
+import dev.sluice.redis.StoreFault;
 import java.time.Duration;
+import java.util.function.Consumer;
 
 /** The one place where the name of a store becomes a store. */
 final class Stores {
@@ -14,13 +16,15 @@ final class Stores {
    * Opens {@code memory} or {@code redis://…}.
    *
    * @param deadline how long a decision may wait for Redis
+   * @param nodes how many services share the limits while each counts by itself
+   * @param onFault told of every fault of Redis
    */
-  static Store open(String name, Duration deadline) {
+  static Store open(String name, Duration deadline, int nodes, Consumer<StoreFault> onFault) {
     if (name.equals("memory")) {
       return MemoryStore.create();
     }
     if (isRedis(name)) {
-      return RedisStore.at(name).deadline(deadline).open();
+      return RedisStore.at(name).deadline(deadline).nodes(nodes).onFault(onFault).open();
     }
     throw new IllegalArgumentException(
         "store: %s (expected: memory or redis://host:port)".formatted(Text.quoted(shown(name))));
@@ -29,6 +33,11 @@ final class Stores {
   /** The name without what is secret in it. */
   static String shown(String name) {
     return name.replaceFirst("(?<=//)[^/]*@", "");
+  }
+
+  /** What kind of store a name means, for a label: {@code memory}, {@code redis}. */
+  static String kind(String name) {
+    return name.replaceFirst(":.*", "");
   }
 
   private static boolean isRedis(String name) {

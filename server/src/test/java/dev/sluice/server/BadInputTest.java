@@ -3,6 +3,10 @@ package dev.sluice.server;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import com.linecorp.armeria.client.WebClient;
+import com.linecorp.armeria.common.HttpData;
+import com.linecorp.armeria.common.HttpMethod;
+import com.linecorp.armeria.common.RequestHeaders;
 import java.io.InputStream;
 import java.net.InetAddress;
 import java.net.Socket;
@@ -157,6 +161,7 @@ class BadInputTest {
             "{\"rule\":\"SecureLogin\",\"identity\":{\"login\":\"%s\"}}".formatted(huge));
 
     assertThat(body.status()).isEqualTo(413);
+    assertThat(body.errors()).containsExactly("body: too large (expected: at most 262,144 bytes)");
     assertThat(sluice.get("/v1/gate/SecureLogin?login=" + "a".repeat(100_000)).status())
         .isEqualTo(414);
     assertThat(
@@ -166,6 +171,23 @@ class BadInputTest {
                     + "\r\n"))
         .startsWith("HTTP/1.1 431 ");
     assertThat(sluice.get("/health/live").status()).isEqualTo(200);
+  }
+
+  /** Again and again, as an answer that overtakes its request is lost only now and then. */
+  @Test
+  void tooLargeIsACleanAnswerOverHttp2Too() {
+    WebClient http2 = WebClient.of(sluice.url().replace("http:", "h2c:"));
+    byte[] huge = new byte[10 << 20];
+    RequestHeaders unsized = RequestHeaders.of(HttpMethod.POST, "/v1/check");
+
+    for (int i = 0; i < 10; i++) {
+      assertThat(http2.blocking().post("/v1/check", huge).status().code()).isEqualTo(413);
+      assertThat(http2.blocking().post("/v1/settle", huge).status().code()).isEqualTo(413);
+      assertThat(http2.execute(unsized, HttpData.wrap(huge)).aggregate().join().status().code())
+          .isEqualTo(413);
+    }
+    assertThat(http2.blocking().post("/v1/gate/NewCrawlerRule", huge).status().code())
+        .isEqualTo(200);
   }
 
   @Test

@@ -103,7 +103,9 @@ class CommandsTest {
     assertThat(run("locks", "list", "--url", sluice.url(), "--token", "wrong").err())
         .contains("needs the admin token", "--token or SLUICE_ADMIN_TOKEN");
     assertThat(run("locks", "list", "--url", "http://127.0.0.1:" + Program.freePort()).err())
-        .contains("no service at http://127.0.0.1:", "(start one: ./sluice serve)");
+        .contains(
+            "no service at http://127.0.0.1:",
+            "(start one: ./sluice serve; or say where it is: --url)");
     assertThat(run("locks", "liszt").status()).isEqualTo(2);
   }
 
@@ -128,6 +130,7 @@ class CommandsTest {
         .startsWith("sluice: trusted proxy '10.0.0.1/8' (expected: ");
     assertThat(run("serve", "--store", "mysql://u:secret@h").err())
         .isEqualTo("sluice: store: 'mysql://h' (expected: memory or redis://host:port)\n");
+    assertThat(run("serve", "--nodes", "0").err()).contains("nodes: 0 (expected: at least 1)");
     assertThat(run("serve", "--admin-token", "short").err())
         .startsWith("sluice: admin token: 5 characters (expected: at least 8 ");
     assertThat(run("serve", "--rules", "no-such-file.yaml").err()).contains("no such file");

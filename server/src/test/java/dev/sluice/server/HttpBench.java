@@ -12,7 +12,9 @@ import java.net.InetSocketAddress;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
+import java.util.function.ToDoubleFunction;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
@@ -22,7 +24,7 @@ import java.util.regex.Pattern;
  * <p>On a machine with other work the rates wobble; the CPU time that a request takes in this
  * process is steadier, so it is printed beside them.
  *
- * <p>Arguments: seconds of each turn (5), and turns (3). Prints the best requests per second of
+ * <p>Arguments: seconds of each turn (5), and turns (3). Prints the median requests per second of
  * both and the share of the bare that the service reaches.
  */
 public final class HttpBench {
@@ -84,32 +86,37 @@ public final class HttpBench {
       throws Exception {
     boolean posts = path.equals("/v1/check");
     for (int i = 0; i < 2; i++) { // until both are compiled
-      wrk(bare + path, posts, seconds);
-      wrk(sluice + path, posts, seconds);
+      wrk(bare + path, posts, 2 * seconds);
+      wrk(sluice + path, posts, 2 * seconds);
     }
-    Turn bareBest = Turn.NONE;
-    Turn sluiceBest = Turn.NONE;
+    List<Turn> bareTurns = new ArrayList<>();
+    List<Turn> sluiceTurns = new ArrayList<>();
     for (int i = 0; i < rounds; i++) {
-      bareBest = bareBest.or(wrk(bare + path, posts, seconds));
-      sluiceBest = sluiceBest.or(wrk(sluice + path, posts, seconds));
+      bareTurns.add(wrk(bare + path, posts, seconds));
+      sluiceTurns.add(wrk(sluice + path, posts, seconds));
     }
+    Turn bareTurn = Turn.median(bareTurns);
+    Turn sluiceTurn = Turn.median(sluiceTurns);
     System.out.printf(
         "%-18s  bare Armeria %,9.0f/s %5.1f us of CPU  sluice %,9.0f/s %5.1f us of CPU  %.0f %% (by CPU %.0f %%)%n",
         path,
-        bareBest.perSecond,
-        bareBest.cpuMicros,
-        sluiceBest.perSecond,
-        sluiceBest.cpuMicros,
-        100 * sluiceBest.perSecond / bareBest.perSecond,
-        100 * bareBest.cpuMicros / sluiceBest.cpuMicros);
+        bareTurn.perSecond,
+        bareTurn.cpuMicros,
+        sluiceTurn.perSecond,
+        sluiceTurn.cpuMicros,
+        100 * sluiceTurn.perSecond / bareTurn.perSecond,
+        100 * bareTurn.cpuMicros / sluiceTurn.cpuMicros);
   }
 
-  /** The best of some turns: by what passed, and by what one request cost this process. */
+  /** What passed, and what one request cost this process. */
   private record Turn(double perSecond, double cpuMicros) {
-    static final Turn NONE = new Turn(0, Double.MAX_VALUE);
+    static Turn median(List<Turn> turns) {
+      return new Turn(median(turns, Turn::perSecond), median(turns, Turn::cpuMicros));
+    }
 
-    Turn or(Turn other) {
-      return new Turn(Math.max(perSecond, other.perSecond), Math.min(cpuMicros, other.cpuMicros));
+    private static double median(List<Turn> turns, ToDoubleFunction<Turn> figure) {
+      double[] sorted = turns.stream().mapToDouble(figure).sorted().toArray();
+      return (sorted[(sorted.length - 1) / 2] + sorted[sorted.length / 2]) / 2;
     }
   }
 

@@ -29,4 +29,22 @@ class LoadIT {
           .contains("sluice_decisions_total{outcome=\"denied\",rule=\"Everyone\"} 200.0");
     }
   }
+
+  /** HTTP/1.0, where a client must be told that its connection is kept, or waits for its end. */
+  @Test
+  @Needs("ab")
+  void keptConnectionsOfHttp10AreAnsweredOneAfterTheOther() throws Exception {
+    try (Sluice sluice = Sluice.start()) {
+      String url = sluice.url() + "/v1/gate/NewCrawlerRule";
+
+      String printed =
+          Program.run(directory, List.of("ab", "-q", "-k", "-n", "2000", "-c", "50", url));
+
+      assertThat(printed)
+          .contains("Complete requests:      2000\n")
+          .contains("Failed requests:        0\n")
+          .contains("Keep-Alive requests:    2000\n")
+          .doesNotContain("Non-2xx");
+    }
+  }
 }

@@ -7,8 +7,7 @@ import ch.qos.logback.classic.Logger;
 import ch.qos.logback.classic.spi.ILoggingEvent;
 import ch.qos.logback.core.read.ListAppender;
 import com.linecorp.armeria.client.WebClient;
-import dev.sluice.http.ClientAddress;
-import dev.sluice.http.HeaderProfile;
+import dev.sluice.Store;
 import java.net.http.HttpRequest;
 import java.time.Duration;
 import java.util.List;
@@ -17,28 +16,6 @@ import org.slf4j.LoggerFactory;
 
 /** What an operator relies on when things are not well. */
 class OperatingTest {
-  @Test
-  void overloadIs503AndNever429() {
-    Settings full =
-        new Settings(
-            "127.0.0.1",
-            0,
-            ClientAddress.ofPeer(),
-            HeaderProfile.BOTH,
-            100,
-            0,
-            1_000,
-            Duration.ofSeconds(10),
-            Duration.ZERO,
-            Duration.ofSeconds(1));
-    try (Sluice sluice = Sluice.start(full)) {
-      Sluice.Answer answer = sluice.get("/v1/gate/Everyone");
-
-      assertThat(answer.status()).isEqualTo(503);
-      assertThat(answer.errors()).containsExactly("the service is overloaded; try again later");
-    }
-  }
-
   @Test
   void aSilentStoreIsWhatTheRuleSays() throws Exception {
     String rules =
@@ -49,8 +26,9 @@ class OperatingTest {
           Open: {by: [ip], limit: 5 per 1m, onStoreFailure: allow}
         """;
     String nobody = "redis://127.0.0.1:" + Program.freePort();
-    try (Sluice sluice =
-        Sluice.start(Settings.defaults(), rules, Stores.open(nobody, Duration.ofMillis(50)))) {
+    Meters meters = new Meters("redis");
+    Store silent = Stores.open(nobody, Duration.ofMillis(50), 1, meters::failed);
+    try (Sluice sluice = Sluice.start(Settings.defaults(), rules, silent, meters)) {
       Sluice.Answer strict = sluice.get("/v1/gate/Strict");
       Sluice.Answer open = sluice.get("/v1/gate/Open");
 
@@ -62,7 +40,35 @@ class OperatingTest {
       assertThat(sluice.get("/health/ready").status()).isEqualTo(200);
       assertThat(sluice.get("/health/ready").json().path("degraded").asBoolean()).isTrue();
       assertThat(sluice.get("/metrics").response().body())
-          .contains("sluice_decisions_total{outcome=\"unmetered\",rule=\"Strict\"} 1.0");
+          .contains("sluice_decisions_total{outcome=\"unmetered\",rule=\"Strict\"} 1.0")
+          .contains("sluice_store_silent 0.0");
+      assertThat(faults(sluice)).isEqualTo(2);
+    }
+  }
+
+  /** Faults of every kind: whether a refused connection is one or another is up to its moment. */
+  private static double faults(Sluice sluice) {
+    return sluice
+        .get("/metrics")
+        .response()
+        .body()
+        .lines()
+        .filter(line -> line.startsWith("sluice_store_faults_total{kind="))
+        .mapToDouble(line -> Double.parseDouble(line.substring(line.lastIndexOf(' '))))
+        .sum();
+  }
+
+  @Test
+  void aStoreThatFailsAgainAndAgainIsToldToBeSilent() throws Exception {
+    String nobody = "redis://127.0.0.1:" + Program.freePort();
+    Meters meters = new Meters("redis");
+    Store silent = Stores.open(nobody, Duration.ofMillis(50), 1, meters::failed);
+    try (Sluice sluice = Sluice.start(Settings.defaults(), Sluice.sample(), silent, meters)) {
+      for (int i = 0; i < 5; i++) {
+        sluice.get("/v1/gate/Everyone");
+      }
+
+      assertThat(sluice.get("/metrics").response().body()).contains("sluice_store_silent 1.0");
     }
   }
 

@@ -54,7 +54,8 @@ class ServiceDocsTest {
               .filter(each -> each.matches("\\|.*\\| `" + name + "[ `].*"))
               .findFirst()
               .orElse("");
-      String fallback = option.defaultValue();
+      Object fallback = option.defaultValue();
+      fallback = fallback == null ? option.initialValue() : fallback;
       if (line.isEmpty() || (fallback != null && !line.contains("`" + fallback + "`"))) {
         missing.add(name + " with the default " + fallback);
       }

@@ -4,6 +4,8 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import dev.sluice.RuleSource;
 import dev.sluice.Store;
+import dev.sluice.http.ClientAddress;
+import dev.sluice.http.HeaderProfile;
 import dev.sluice.memory.MemoryStore;
 import dev.sluice.rules.RuleFiles;
 import java.io.IOException;
@@ -12,8 +14,10 @@ import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.nio.charset.StandardCharsets;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
 
 /** A service in this JVM on a free port, on the memory store with the sample rules. */
 final class Sluice implements AutoCloseable {
@@ -37,12 +41,28 @@ final class Sluice implements AutoCloseable {
     return start(settings, sample());
   }
 
-  private static String sample() {
+  /** Settings with timeouts that a busy machine keeps. */
+  static Settings patient(int mostInFlight) {
+    return new Settings(
+        "127.0.0.1",
+        0,
+        ClientAddress.ofPeer(),
+        HeaderProfile.BOTH,
+        10_000,
+        mostInFlight,
+        256 * 1024,
+        Duration.ofMinutes(2),
+        Duration.ZERO,
+        Duration.ofSeconds(10));
+  }
+
+  static String sample() {
     return new String(Probes.resource("sample-rules.yaml"), StandardCharsets.UTF_8);
   }
 
+  /** One that waits for its store as long as that takes. */
   static Sluice start(Store store) {
-    return start(Settings.defaults(), sample(), store);
+    return start(patient(10_000), sample(), store);
   }
 
   static Sluice start(Settings settings, String rules) {
@@ -50,13 +70,17 @@ final class Sluice implements AutoCloseable {
   }
 
   static Sluice start(Settings settings, String rules, Store store) {
+    return start(settings, rules, store, new Meters("memory"));
+  }
+
+  static Sluice start(Settings settings, String rules, Store store, Meters meters) {
     return new Sluice(
         Service.start(
             settings,
             AdminToken.of(TOKEN),
             store,
             RuleSource.fixed(RuleFiles.parse("rules.yaml", rules)),
-            "memory"));
+            meters));
   }
 
   Service service() {
@@ -97,6 +121,12 @@ final class Sluice implements AutoCloseable {
     } catch (IOException | InterruptedException e) {
       throw new AssertionError(e);
     }
+  }
+
+  CompletableFuture<Answer> sendAsync(HttpRequest.Builder request) {
+    return client
+        .sendAsync(request.build(), HttpResponse.BodyHandlers.ofString())
+        .thenApply(Answer::new);
   }
 
   /** What came back. */

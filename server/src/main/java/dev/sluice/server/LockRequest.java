@@ -1,0 +1,66 @@
+package dev.sluice.server;
+
+import dev.sluice.Durations;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/** The body of a lock set by hand. */
+record LockRequest(Duration length, String reason) {
+  private static final int LONGEST_REASON = 200;
+
+  /** What a body asks for; {@link BadInput} names everything that is wrong. */
+  static LockRequest parse(byte[] body) {
+    @Nullable Duration[] length = new Duration[1];
+    String[] reason = {"set by hand"};
+    List<String> errors =
+        new ArrayList<>(
+            JsonInput.read(
+                body,
+                List.of("duration", "reason"),
+                (name, input) -> {
+                  String text = input.string(name);
+                  if (text != null && name.equals("duration")) {
+                    length[0] = duration(text, input);
+                  } else if (text != null) {
+                    reason[0] = checkedReason(text, input);
+                  }
+                }));
+    Duration found = length[0];
+    if (errors.isEmpty() && found == null) {
+      errors.add("duration: missing (expected: a duration such as 30m)");
+    }
+    if (found == null || !errors.isEmpty()) {
+      throw new BadInput(errors, false);
+    }
+    return new LockRequest(found, reason[0]);
+  }
+
+  private static @Nullable Duration duration(String text, JsonInput input) {
+    try {
+      Duration parsed = Durations.parse(text);
+      if (!parsed.isZero()) {
+        return parsed;
+      }
+      input.error("duration: 0s (expected: longer than 0)");
+    } catch (IllegalArgumentException e) {
+      input.error("duration: " + e.getMessage());
+    }
+    return null;
+  }
+
+  private static String checkedReason(String text, JsonInput input) {
+    boolean good =
+        text.length() <= LONGEST_REASON && text.chars().noneMatch(Character::isISOControl);
+    if (!good) {
+      input.error(
+          "reason: %d characters%s (expected: at most %d, no control characters)"
+              .formatted(
+                  text.length(),
+                  text.length() > LONGEST_REASON ? "" : ", some of them control characters",
+                  LONGEST_REASON));
+    }
+    return text;
+  }
+}
