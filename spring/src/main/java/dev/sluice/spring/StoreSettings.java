@@ -8,7 +8,6 @@ import dev.sluice.redis.StoreFault;
 import java.net.URLEncoder;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
-import java.util.Locale;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.springframework.boot.context.properties.bind.Bindable;
@@ -89,10 +88,10 @@ final class StoreSettings {
   static Store open(
       SluiceProperties properties, Environment environment, Consumer<StoreFault> onFault) {
     String store = properties.store().strip();
-    if (store.toLowerCase(Locale.ROOT).equals(MEMORY)) {
+    if (store.equalsIgnoreCase(MEMORY)) {
       return MemoryStore.create();
     }
-    String uri = store.equals(SPRING) ? ofSpring(environment) : store;
+    String uri = store.equalsIgnoreCase(SPRING) ? ofSpring(environment) : store;
     if (!uri.startsWith("redis")) {
       throw new IllegalStateException(
           "sluice.store: %s (expected: memory, spring, or a URI such as redis://host:6379)"
@@ -112,13 +111,13 @@ final class StoreSettings {
   /** What a person may read: a URI without its password. */
   static String name(SluiceProperties properties, Environment environment) {
     String store = properties.store().strip();
-    if (store.equals(MEMORY)) {
+    if (store.equalsIgnoreCase(MEMORY)) {
       boolean redis =
           Binder.get(environment).bind(REDIS, Bindable.mapOf(String.class, Object.class)).isBound();
       return "memory (this JVM alone"
           + (redis ? "; sluice.store=spring shares limits through spring.data.redis)" : ")");
     }
-    return store.equals(SPRING) ? shown(ofSpring(environment)) : shown(store);
+    return store.equalsIgnoreCase(SPRING) ? shown(ofSpring(environment)) : shown(store);
   }
 
   private static String shown(String uri) {
