@@ -39,10 +39,7 @@ final class StoreSettings {
     record Cluster(List<String> nodes) {}
 
     record Sentinel(
-        String master,
-        List<String> nodes,
-        @Nullable String username,
-        @Nullable String password) {}
+        String master, List<String> nodes, @Nullable String username, @Nullable String password) {}
 
     String uri() {
       refuseWhatNoUriTells();

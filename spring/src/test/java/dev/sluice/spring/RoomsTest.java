@@ -72,7 +72,11 @@ class RoomsTest {
     void know(String... packages) {
       DescribedPredicate<JavaClass> others =
           DescribedPredicate.describe("others", type -> !prefixes.test(outermost(type)));
-      noClasses().that(others).should().dependOnClassesThat().resideInAnyPackage(packages)
+      noClasses()
+          .that(others)
+          .should()
+          .dependOnClassesThat()
+          .resideInAnyPackage(packages)
           .check(STARTER);
     }
 

@@ -161,8 +161,6 @@ class SpringDataRedisIT {
       String[] parts = setting.split("=", 2);
       source.put("spring.data.redis." + parts[0], parts[1]);
     }
-    return new Binder(source)
-        .bindOrCreate("spring.data.redis", StoreSettings.Redis.class)
-        .uri();
+    return new Binder(source).bindOrCreate("spring.data.redis", StoreSettings.Redis.class).uri();
   }
 }

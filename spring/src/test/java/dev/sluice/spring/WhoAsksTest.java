@@ -206,8 +206,6 @@ class WhoAsksTest {
   }
 
   private static String base64(String text) {
-    return Base64.getUrlEncoder()
-        .withoutPadding()
-        .encodeToString(text.getBytes(UTF_8));
+    return Base64.getUrlEncoder().withoutPadding().encodeToString(text.getBytes(UTF_8));
   }
 }

@@ -78,9 +78,7 @@ class PageTest {
         "--no-first-run",
         "--user-data-dir=" + profile);
     ChromeDriverService service =
-        new ChromeDriverService.Builder()
-            .usingDriverExecutable(onPath("chromedriver"))
-            .build();
+        new ChromeDriverService.Builder().usingDriverExecutable(onPath("chromedriver")).build();
     return new ChromeDriver(service, options);
   }
 
