@@ -3,7 +3,7 @@ package dev.sluice;
 /**
  * Where an HTTP edge finds one facet of who asks.
  *
- * @param key the header's, cookie's, query parameter's or claim's name; empty for the address
+ * @param key the header's, cookie's, query parameter's or claim's name; empty for the others
  * @param secret whether the value is hashed before it is stored or shown
  */
 public record Facet(String name, Source source, String key, boolean secret) {
@@ -14,7 +14,8 @@ public record Facet(String name, Source source, String key, boolean secret) {
     COOKIE,
     QUERY,
     CLAIM,
-    PRINCIPAL
+    PRINCIPAL,
+    SESSION
   }
 
   public Facet {

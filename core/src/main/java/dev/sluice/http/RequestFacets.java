@@ -124,6 +124,7 @@ public final class RequestFacets {
       case QUERY -> request.queries(facet.key());
       case CLAIM -> list(request.claim(facet.key()));
       case PRINCIPAL -> list(request.principal());
+      case SESSION -> list(request.session());
     };
   }
 
@@ -139,6 +140,7 @@ public final class RequestFacets {
       case QUERY -> "query parameter " + facet.key();
       case CLAIM -> "claim " + facet.key();
       case PRINCIPAL -> "authenticated user";
+      case SESSION -> "session";
     };
   }
 

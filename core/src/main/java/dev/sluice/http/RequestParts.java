@@ -26,4 +26,9 @@ public interface RequestParts {
   default @Nullable String principal() {
     return null;
   }
+
+  /** The id of the session that the edge keeps for the client, or null; none is begun. */
+  default @Nullable String session() {
+    return null;
+  }
 }

@@ -15,13 +15,14 @@ final class FacetReader {
   private static final Map<String, Facet.Source> WHOLE =
       Map.of(
           "client-address", Facet.Source.CLIENT_ADDRESS,
-          "principal", Facet.Source.PRINCIPAL);
+          "principal", Facet.Source.PRINCIPAL,
+          "session", Facet.Source.SESSION);
   private static final Map<String, Facet.Source> KEYED = new LinkedHashMap<>();
   private static final List<String> KEYS =
       List.of("header", "cookie", "query", "claim", "from", "secret");
   private static final Pattern TOKEN = Pattern.compile("[A-Za-z0-9!#$%&'*+.^_`|~-]{1,200}");
   private static final String FORMS =
-      "expected: client-address, principal, or such as {header: X-Member-Code}";
+      "expected: client-address, principal, session, or such as {header: X-Member-Code}";
 
   static {
     KEYED.put("header", Facet.Source.HEADER);

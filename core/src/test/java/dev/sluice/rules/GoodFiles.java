@@ -15,6 +15,7 @@ final class GoodFiles {
       """
       facets:
         user: principal
+        visit: session
         tenant: {claim: tid}
         token: {from: principal, secret: true}
       rules:

@@ -125,6 +125,7 @@ class RuleFilesTest {
             Rule.named("one").limit(Limit.log(7, Duration.ofSeconds(10))).build());
     assertThat(rules.facets())
         .containsEntry("user", new Facet("user", Facet.Source.PRINCIPAL, "", false))
+        .containsEntry("visit", new Facet("visit", Facet.Source.SESSION, "", false))
         .containsEntry("tenant", new Facet("tenant", Facet.Source.CLAIM, "tid", false))
         .containsEntry("token", new Facet("token", Facet.Source.PRINCIPAL, "", true));
   }

@@ -34,6 +34,8 @@ import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.ScheduledFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -51,7 +53,7 @@ final class Topology implements AutoCloseable {
   private static final Duration LOOK_PAUSE = Duration.ofMillis(200);
   private static final Duration RETRY_PAUSE = Duration.ofMillis(500);
   private static final int MOST_QUEUED = 10_000;
-  private static final String CLUSTER = "redis-cluster://";
+  private static final Pattern CLUSTER = Pattern.compile("(rediss?)-cluster://(.*@)?(.*)");
 
   private final ScheduledExecutorService chores =
       Executors.newSingleThreadScheduledExecutor(Topology::choresThread);
@@ -100,8 +102,9 @@ final class Topology implements AutoCloseable {
 
   /** Connects; if Redis cannot be reached, goes on trying in the background. */
   static Topology connect(String uri, boolean looksAtReplicas) {
-    boolean isCluster = uri.startsWith(CLUSTER);
-    List<RedisURI> uris = isCluster ? clusterNodes(uri) : List.of(read(uri));
+    Matcher cluster = CLUSTER.matcher(uri);
+    boolean isCluster = cluster.matches();
+    List<RedisURI> uris = isCluster ? clusterNodes(cluster) : List.of(read(uri));
     Topology topology = new Topology(uris, isCluster, looksAtReplicas);
     topology.tryToConnect();
     return topology;
@@ -276,13 +279,11 @@ final class Topology implements AutoCloseable {
     }
   }
 
-  private static List<RedisURI> clusterNodes(String text) {
-    String rest = text.substring(CLUSTER.length());
-    int at = rest.lastIndexOf('@');
-    String login = at < 0 ? "" : rest.substring(0, at + 1);
+  private static List<RedisURI> clusterNodes(Matcher uri) {
+    String login = uri.group(2) == null ? "" : uri.group(2);
     List<RedisURI> nodes = new ArrayList<>();
-    for (String node : rest.substring(at + 1).split(",", -1)) {
-      nodes.add(read("redis://" + login + node));
+    for (String node : uri.group(3).split(",", -1)) {
+      nodes.add(read(uri.group(1) + "://" + login + node));
     }
     return nodes;
   }

@@ -31,7 +31,8 @@ class ReplicaIT {
     try (RedisProcess master = RedisProcess.start(newest(), "--repl-diskless-sync-delay", "0");
         RedisProcess replica =
             RedisProcess.start(newest(), "--replicaof", "127.0.0.1 " + master.port())) {
-      RedisCluster.await(() -> master.info("replication", "connected_slaves") == 1);
+      // A replica that is connected but still loads is not yet one to read from.
+      RedisCluster.await(() -> master.command("INFO", "replication").contains("state=online"));
       Duration patient = Duration.ofSeconds(5);
       try (Store store =
               RedisStore.at(master.uri())

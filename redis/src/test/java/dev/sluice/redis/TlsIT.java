@@ -9,12 +9,15 @@ import dev.sluice.Limiter;
 import dev.sluice.OnStoreFailure;
 import dev.sluice.Rule;
 import dev.sluice.Rules;
+import dev.sluice.redis.testing.RedisCluster;
 import dev.sluice.redis.testing.RedisProcess;
 import dev.sluice.redis.testing.RedisProcess.Binary;
 import dev.sluice.testing.Needs;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -34,23 +37,9 @@ class TlsIT {
 
   @Test
   void encryptedConnectionDecidesAndAnUnknownCertificateIsRefused() throws Exception {
-    Path key = folder.resolve("key.pem");
-    Path certificate = folder.resolve("certificate.pem");
-    makeCertificate(key, certificate);
     int port = RedisProcess.freePort();
     try (RedisProcess server =
-        RedisProcess.start(
-            Binary.SYSTEM,
-            "--tls-port",
-            Integer.toString(port),
-            "--tls-cert-file",
-            certificate.toString(),
-            "--tls-key-file",
-            key.toString(),
-            "--tls-ca-cert-file",
-            certificate.toString(),
-            "--tls-auth-clients",
-            "no")) {
+        RedisProcess.start(Binary.SYSTEM, encrypted(port).toArray(new String[0]))) {
       String uri = "rediss://127.0.0.1:" + port;
       Duration patient = Duration.ofSeconds(5);
       try (Limiter trusting =
@@ -63,6 +52,43 @@ class TlsIT {
       }
       assertThat(server.keysWithoutTtl()).isEmpty();
     }
+  }
+
+  @Test
+  void clusterIsReachedThroughEncryptedConnections() throws Exception {
+    int port = RedisProcess.freePort();
+    List<String> arguments = new ArrayList<>(encrypted(port));
+    arguments.addAll(List.of("--cluster-enabled", "yes", "--tls-cluster", "yes"));
+    try (RedisProcess server =
+        RedisProcess.start(Binary.SYSTEM, arguments.toArray(new String[0]))) {
+      assertThat(server.command("CLUSTER", "ADDSLOTSRANGE", "0", "16383")).isEqualTo("OK");
+      RedisCluster.await(() -> server.command("CLUSTER", "INFO").contains("cluster_state:ok"));
+      String uri = "rediss-cluster://127.0.0.1:" + port + "?verifyPeer=NONE";
+      try (Limiter limiter =
+          Limiter.of(RedisStore.at(uri).deadline(Duration.ofSeconds(5)).open(), RULES)) {
+        for (int i = 0; i < 4; i++) {
+          assertThat(limiter.decide("r", ANN)).isNotInstanceOf(Decision.Unmetered.class);
+        }
+        assertThat(limiter.decide("r", ANN).allowed()).isFalse();
+      }
+    }
+  }
+
+  private List<String> encrypted(int port) throws IOException, InterruptedException {
+    Path key = folder.resolve("key.pem");
+    Path certificate = folder.resolve("certificate.pem");
+    makeCertificate(key, certificate);
+    return List.of(
+        "--tls-port",
+        Integer.toString(port),
+        "--tls-cert-file",
+        certificate.toString(),
+        "--tls-key-file",
+        key.toString(),
+        "--tls-ca-cert-file",
+        certificate.toString(),
+        "--tls-auth-clients",
+        "no");
   }
 
   private static void makeCertificate(Path key, Path certificate)

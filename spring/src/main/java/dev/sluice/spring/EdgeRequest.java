@@ -14,9 +14,6 @@ interface EdgeRequest extends RequestParts {
 
   @Nullable Principal user();
 
-  /** The id of its session if it has one; none is begun. */
-  @Nullable String session();
-
   /** The pattern of the route that it matched, or null. */
   @Nullable String route();
 

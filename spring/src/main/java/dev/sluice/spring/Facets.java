@@ -100,7 +100,7 @@ final class Facets {
   /** Whether only a request can tell a facet. */
   boolean ofRequest(Rules rules, String facet) {
     return !resolvers.containsKey(facet)
-        && (facets(rules).containsKey(facet) || facet.equals(SESSION) || facet.equals(ROUTE));
+        && (facets(rules).containsKey(facet) || facet.equals(ROUTE));
   }
 
   private boolean resolve(String name, FacetContext context, Map<String, String> found) {
@@ -124,24 +124,14 @@ final class Facets {
   private void read(
       Rules rules, Set<String> names, EdgeRequest request, Map<String, String> found) {
     Map<String, Facet> known = facets(rules);
-    List<String> readable = new ArrayList<>();
-    for (String name : names) {
-      if (known.containsKey(name)) {
-        readable.add(name);
-      } else if (name.equals(SESSION)) {
-        put(name, request.session(), found);
-      } else if (name.equals(ROUTE)) {
-        put(name, request.route(), found);
-      }
+    List<String> readable = new ArrayList<>(names);
+    readable.retainAll(known.keySet());
+    String route = request.route();
+    if (route != null && names.contains(ROUTE) && !known.containsKey(ROUTE)) {
+      found.put(ROUTE, route);
     }
     if (!readable.isEmpty()) {
       found.putAll(reader(rules).request.identity(readable, request).facets());
-    }
-  }
-
-  private static void put(String name, @Nullable String value, Map<String, String> found) {
-    if (value != null) {
-      found.put(name, value);
     }
   }
 
@@ -160,7 +150,10 @@ final class Facets {
                 .build());
       }
       List<String> names = rules.all().stream().map(Rule::name).toList();
-      boolean session = wanted(rules, names, Map.of()).contains(SESSION);
+      boolean session =
+          wanted(rules, names, Map.of()).stream()
+              .map(facets::get)
+              .anyMatch(facet -> facet != null && facet.source() == Facet.Source.SESSION);
       known = new Reader(rules, RequestFacets.of(Rules.of(each, facets.values()), client), session);
       reader = known;
     }
@@ -172,6 +165,7 @@ final class Facets {
     Map<String, Facet> facets = new LinkedHashMap<>();
     facets.put(ADDRESS, new Facet(ADDRESS, Facet.Source.CLIENT_ADDRESS, "", false));
     facets.put(MEMBER, new Facet(MEMBER, Facet.Source.PRINCIPAL, "", false));
+    facets.put(SESSION, new Facet(SESSION, Facet.Source.SESSION, "", false));
     facets.putAll(rules.facets());
     return facets;
   }

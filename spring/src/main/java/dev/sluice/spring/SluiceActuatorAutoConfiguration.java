@@ -3,6 +3,8 @@ package dev.sluice.spring;
 import dev.sluice.Limiter;
 import dev.sluice.Store;
 import io.micrometer.core.instrument.MeterRegistry;
+import io.micrometer.core.instrument.observation.DefaultMeterObservationHandler;
+import io.micrometer.observation.ObservationRegistry;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.boot.actuate.autoconfigure.endpoint.condition.ConditionalOnAvailableEndpoint;
 import org.springframework.boot.actuate.endpoint.annotation.Endpoint;
@@ -29,15 +31,30 @@ public class SluiceActuatorAutoConfiguration {
     }
   }
 
-  /** Faults of the store, by kind. */
+  /** Faults of the store, by kind; decisions, where nobody makes meters of observations. */
   @Configuration(proxyBeanMethods = false)
   @ConditionalOnClass(MeterRegistry.class)
   static class OfMetrics {
     @Bean
-    SluiceAutoConfiguration.Faults sluiceFaults(ObjectProvider<MeterRegistry> registries) {
-      return kind ->
-          registries.ifAvailable(
+    SluiceAutoConfiguration.Meters sluiceMeters(ObjectProvider<MeterRegistry> registries) {
+      return new SluiceAutoConfiguration.Meters() {
+        @Override
+        public void countFault(String kind) {
+          registries.ifUnique(
               registry -> registry.counter("sluice.store.faults", "kind", kind).increment());
+        }
+
+        @Override
+        public ObservationRegistry observations() {
+          ObservationRegistry observations = ObservationRegistry.create();
+          registries.ifUnique(
+              registry ->
+                  observations
+                      .observationConfig()
+                      .observationHandler(new DefaultMeterObservationHandler(registry)));
+          return observations;
+        }
+      };
     }
   }
 

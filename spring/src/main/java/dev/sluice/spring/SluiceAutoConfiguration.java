@@ -61,15 +61,12 @@ public class SluiceAutoConfiguration {
     @Bean(destroyMethod = "") // the limiter closes it
     @ConditionalOnMissingBean
     Store sluiceStore(
-        SluiceProperties properties, Environment environment, ObjectProvider<Faults> faults) {
-      Faults told = faults.getIfAvailable();
-      return StoreSettings.open(properties, environment, fault -> count(told, fault.kind()));
-    }
-
-    private static void count(@Nullable Faults faults, String kind) {
-      if (faults != null) {
-        faults.count(kind);
-      }
+        SluiceProperties properties, Environment environment, ObjectProvider<Meters> meters) {
+      Meters known = meters.getIfAvailable();
+      return StoreSettings.open(
+          properties,
+          environment,
+          known == null ? fault -> {} : fault -> known.countFault(fault.kind()));
     }
 
     @Bean(destroyMethod = "", autowireCandidate = false)
@@ -89,7 +86,8 @@ public class SluiceAutoConfiguration {
         Limiter limiter,
         SluiceProperties properties,
         ObjectProvider<FacetResolver> resolvers,
-        ObjectProvider<ObservationRegistry> observations) {
+        ObjectProvider<ObservationRegistry> observations,
+        ObjectProvider<Meters> meters) {
       ClientAddress client =
           ClientAddress.trusting(
               properties.trustedProxies(),
@@ -99,7 +97,11 @@ public class SluiceAutoConfiguration {
           limiter,
           new Facets(resolvers.orderedStream().toList(), client),
           HeaderProfile.parse(properties.headers()),
-          observations.getIfAvailable(() -> ObservationRegistry.NOOP));
+          observations.getIfAvailable(() -> ofMeters(meters.getIfAvailable())));
+    }
+
+    private static ObservationRegistry ofMeters(@Nullable Meters meters) {
+      return meters == null ? ObservationRegistry.NOOP : meters.observations();
     }
 
     @Bean
@@ -153,8 +155,11 @@ public class SluiceAutoConfiguration {
     }
   }
 
-  /** Told of every fault of the store. */
-  interface Faults {
-    void count(String kind);
+  /** Metrics, where the application has Micrometer. */
+  interface Meters {
+    void countFault(String kind);
+
+    /** For an application that has meters but observes nothing. */
+    ObservationRegistry observations();
   }
 }

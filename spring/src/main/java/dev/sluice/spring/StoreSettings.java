@@ -8,9 +8,9 @@ import dev.sluice.redis.StoreFault;
 import java.net.URLEncoder;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
-import java.util.Locale;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
+import org.springframework.boot.context.properties.bind.Bindable;
 import org.springframework.boot.context.properties.bind.Binder;
 import org.springframework.boot.context.properties.bind.DefaultValue;
 import org.springframework.core.env.Environment;
@@ -34,13 +34,15 @@ final class StoreSettings {
       @DefaultValue Ssl ssl,
       @Nullable Cluster cluster,
       @Nullable Sentinel sentinel) {
-    record Ssl(@DefaultValue("false") boolean enabled) {}
+    record Ssl(@DefaultValue("false") boolean enabled, @Nullable String bundle) {}
 
     record Cluster(List<String> nodes) {}
 
-    record Sentinel(String master, List<String> nodes) {}
+    record Sentinel(
+        String master, List<String> nodes, @Nullable String username, @Nullable String password) {}
 
     String uri() {
+      refuseWhatNoUriTells();
       if (url != null && !url.isEmpty()) {
         return url;
       }
@@ -48,16 +50,31 @@ final class StoreSettings {
           password == null || password.isEmpty()
               ? ""
               : (username == null ? "" : encoded(username)) + ":" + encoded(password) + "@";
+      String scheme = ssl.enabled ? "rediss" : "redis";
       if (cluster != null) {
-        return "redis-cluster://" + user + String.join(",", cluster.nodes);
+        return "%s-cluster://%s%s".formatted(scheme, user, String.join(",", cluster.nodes));
       }
       String path = database == 0 ? "" : "/" + database;
       if (sentinel != null) {
-        return "redis-sentinel://%s%s%s#%s"
-            .formatted(user, String.join(",", sentinel.nodes), path, sentinel.master);
+        return "%s-sentinel://%s%s%s#%s"
+            .formatted(scheme, user, String.join(",", sentinel.nodes), path, sentinel.master);
       }
-      String scheme = ssl.enabled ? "rediss" : "redis";
       return "%s://%s%s:%d%s".formatted(scheme, user, host, port, path);
+    }
+
+    private void refuseWhatNoUriTells() {
+      String name =
+          ssl.bundle != null
+              ? "ssl.bundle"
+              : sentinel != null && (sentinel.username != null || sentinel.password != null)
+                  ? "sentinel.password"
+                  : null;
+      if (name != null) {
+        throw new IllegalStateException(
+            "sluice.store: spring, and %s.%s is set, which Sluice cannot follow (expected: a URI in"
+                    .formatted(REDIS, name)
+                + " sluice.store, or a bean of type Store)");
+      }
     }
 
     private static String encoded(String text) {
@@ -68,10 +85,10 @@ final class StoreSettings {
   static Store open(
       SluiceProperties properties, Environment environment, Consumer<StoreFault> onFault) {
     String store = properties.store().strip();
-    if (store.toLowerCase(Locale.ROOT).equals(MEMORY)) {
+    if (store.equalsIgnoreCase(MEMORY)) {
       return MemoryStore.create();
     }
-    String uri = store.equals(SPRING) ? ofSpring(environment) : store;
+    String uri = store.equalsIgnoreCase(SPRING) ? ofSpring(environment) : store;
     if (!uri.startsWith("redis")) {
       throw new IllegalStateException(
           "sluice.store: %s (expected: memory, spring, or a URI such as redis://host:6379)"
@@ -91,17 +108,16 @@ final class StoreSettings {
   /** What a person may read: a URI without its password. */
   static String name(SluiceProperties properties, Environment environment) {
     String store = properties.store().strip();
-    if (store.equals(MEMORY)) {
+    if (store.equalsIgnoreCase(MEMORY)) {
       boolean redis =
-          environment.containsProperty(REDIS + ".host")
-              || environment.containsProperty(REDIS + ".url");
+          Binder.get(environment).bind(REDIS, Bindable.mapOf(String.class, Object.class)).isBound();
       return "memory (this JVM alone"
           + (redis ? "; sluice.store=spring shares limits through spring.data.redis)" : ")");
     }
-    return store.equals(SPRING) ? shown(ofSpring(environment)) : shown(store);
+    return store.equalsIgnoreCase(SPRING) ? shown(ofSpring(environment)) : shown(store);
   }
 
   private static String shown(String uri) {
-    return uri.replaceFirst("//[^@/]*@", "//***@");
+    return uri.replaceFirst("//.*@", "//***@");
   }
 }

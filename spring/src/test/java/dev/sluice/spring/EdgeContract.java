@@ -154,6 +154,8 @@ abstract class EdgeContract {
   @Test
   void exceptionInAResolverLetsNothingPass() {
     assertThat(app.get("/tenant", "X-Tenant", "boom").statusCode()).isEqualTo(500);
+    assertThat(app.get("/tenants/1", "X-Tenant", "boom").statusCode()).isEqualTo(500);
     assertThat(statuses(2, "/tenant", "X-Tenant", "fine")).containsExactly(200, 429);
+    assertThat(statuses(2, "/tenants/1", "X-Tenant", "other")).containsExactly(200, 429);
   }
 }

@@ -42,6 +42,8 @@ final class Shop {
     "sluice.routes[0].path=/api/**",
     "sluice.routes[0].methods=GET",
     "sluice.routes[0].rule=Api",
+    "sluice.routes[1].path=/tenants/**",
+    "sluice.routes[1].rule=Tenant",
   };
 
   private Shop() {}
@@ -177,7 +179,7 @@ final class Shop {
       return "tenant";
     }
 
-    @GetMapping("/api/{id}")
+    @GetMapping({"/api/{id}", "/tenants/{id}"})
     public String api() {
       return "api";
     }
@@ -255,7 +257,7 @@ final class Shop {
       return Mono.just("tenant");
     }
 
-    @GetMapping("/api/{id}")
+    @GetMapping({"/api/{id}", "/tenants/{id}"})
     public Mono<String> api() {
       return Mono.just("api");
     }

@@ -31,8 +31,8 @@ class ThousandPassTest {
                     "sluice.rules.Everyone.limits[0].token-bucket.capacity=1000",
                     "sluice.rules.Everyone.limits[0].token-bucket.refill=1000",
                     "sluice.rules.Everyone.limits[0].token-bucket.per=1d",
-                    "sluice.routes[1].path=/free",
-                    "sluice.routes[1].rule=Everyone"))) {
+                    "sluice.routes[2].path=/free",
+                    "sluice.routes[2].rule=Everyone"))) {
       String report = ab("http://127.0.0.1:" + app.port() + "/free");
 
       assertThat(report).containsPattern("Complete requests: +1200\n");

@@ -4,15 +4,26 @@ import dev.sluice.RuleSource;
 import dev.sluice.rules.PolledRules;
 import dev.sluice.rules.RuleFiles;
 import java.time.Duration;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 import org.springframework.boot.SpringApplication;
 import org.springframework.boot.autoconfigure.SpringBootApplication;
+import org.springframework.boot.web.server.context.WebServerInitializedEvent;
 import org.springframework.context.annotation.Bean;
+import org.springframework.context.event.EventListener;
 
 /** The shop. Starts on http://127.0.0.1:8080. */
 @SpringBootApplication
 public class Demo {
+  private static final Logger LOG = LoggerFactory.getLogger(Demo.class);
+
   public static void main(String[] args) {
     SpringApplication.run(Demo.class, args);
+  }
+
+  @EventListener
+  void tellWhere(WebServerInitializedEvent started) {
+    LOG.info("The shop is open: http://127.0.0.1:{}", started.getWebServer().getPort());
   }
 
   /** Rules that the back office sets while the shop runs, laid over those of the file. */

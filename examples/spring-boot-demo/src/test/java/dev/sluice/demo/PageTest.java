@@ -3,11 +3,13 @@ package dev.sluice.demo;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.testing.Needs;
+import java.io.File;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.Arrays;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.openqa.selenium.By;
@@ -64,7 +66,7 @@ class PageTest {
 
   private ChromeDriver browser() {
     ChromeOptions options = new ChromeOptions();
-    options.setBinary("/usr/bin/chromium");
+    options.setBinary(onPath("chromium"));
     options.addArguments(
         "--headless=new",
         "--no-sandbox",
@@ -76,10 +78,16 @@ class PageTest {
         "--no-first-run",
         "--user-data-dir=" + profile);
     ChromeDriverService service =
-        new ChromeDriverService.Builder()
-            .usingDriverExecutable(Path.of("/usr/bin/chromedriver").toFile())
-            .build();
+        new ChromeDriverService.Builder().usingDriverExecutable(onPath("chromedriver")).build();
     return new ChromeDriver(service, options);
+  }
+
+  private static File onPath(String program) {
+    return Arrays.stream(System.getenv("PATH").split(File.pathSeparator, -1))
+        .map(folder -> new File(folder, program))
+        .filter(File::canExecute)
+        .findFirst()
+        .orElseThrow();
   }
 
   private static void enter(String code, ChromeDriver browser) {
@@ -93,7 +101,10 @@ class PageTest {
         .until(page -> page.findElement(By.id(id)).getText().contains(text));
   }
 
-  /** Kept for the documentation only where somebody asks for it, so that tests change no file. */
+  /**
+   * Tests change no file of the project; {@code -Ddemo.screenshot=../../docs/demo-countdown.png}
+   * renews that of the documentation.
+   */
   private static void keep(byte[] screenshot) throws IOException {
     String file = System.getProperty("demo.screenshot", "target/countdown.png");
     Files.createDirectories(Path.of(file).toAbsolutePath().getParent());
