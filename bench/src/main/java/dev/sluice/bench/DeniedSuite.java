@@ -13,6 +13,7 @@ final class DeniedSuite {
 
   static void run(Extent extent, Figures figures) throws IOException {
     try (RedisServer server = RedisServer.start()) {
+      figures.measuredOn(server.version());
       String uri = server.uri();
       List<Contender> all =
           List.of(
@@ -23,9 +24,7 @@ final class DeniedSuite {
       Progress progress = new Progress(extent.out(), all.size() * (1 + extent.rounds()));
       for (Contender contender : all) {
         progress.next(contender.name() + ", using up");
-        if (!contender.isPrepared()) {
-          ClosedLoop.each(contender::prepare, names, 64);
-        }
+        contender.prepare(names);
         for (int i = 0; i <= SMALL.capacity(); i++) {
           ClosedLoop.each(contender::decide, names, 64);
         }

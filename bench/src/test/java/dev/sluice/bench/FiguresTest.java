@@ -13,6 +13,7 @@ class FiguresTest {
       new Extent(
           true,
           1,
+          1,
           20,
           20,
           200,
