@@ -47,6 +47,9 @@ final class Charts {
           new Color(0x845EF7),
           new Color(0x495057));
 
+  private static final List<Color> CURVES =
+      List.of(OURS, new Color(0x495057), new Color(0xF59F00), new Color(0x845EF7));
+
   private final Figures figures;
   private final Path folder;
 
@@ -252,9 +255,9 @@ final class Charts {
                 kinds.get(i).name().replace("limit size, ", ""),
                 List.copyOf(curve.keySet()),
                 List.copyOf(curve.values()));
-        series.setLineColor(PALETTE.get(i));
+        series.setLineColor(CURVES.get(i));
         series.setLineStyle(new BasicStroke(2.5f));
-        series.setMarkerColor(PALETTE.get(i));
+        series.setMarkerColor(CURVES.get(i));
         series.setMarker(SeriesMarkers.CIRCLE);
         most = curve.values().stream().mapToDouble(Double::doubleValue).reduce(most, Math::max);
       }

@@ -25,11 +25,18 @@ final class MemorySuite {
   /**
    * How JMH runs.
    *
+   * @param rounds how often Sluice and Bucket4j have their turn
+   * @param roundsOfAll how often the others
    * @param forks 1 for a JVM of its own, 0 to stay in this one
    */
-  record Pace(int rounds, int forks, int warmUps, int measurements, long millis) {
+  record Pace(
+      int rounds, int roundsOfAll, int forks, int warmUps, int measurements, long millis) {
     static Pace of(Extent extent) {
-      return extent.isQuick() ? new Pace(2, 1, 3, 2, 1_000) : new Pace(5, 1, 6, 5, 1_000);
+      return extent.isQuick() ? new Pace(2, 1, 1, 5, 2, 1_000) : new Pace(5, 3, 1, 6, 5, 1_000);
+    }
+
+    List<String> of(int round) {
+      return round < roundsOfAll ? CONTENDERS : CONTENDERS.subList(0, 2);
     }
   }
 
@@ -42,9 +49,10 @@ final class MemorySuite {
   static void run(Pace pace, Extent extent, Figures figures) {
     Map<String, List<Double>> rates = new TreeMap<>();
     Map<String, List<Double>> allocations = new TreeMap<>();
-    Progress progress = new Progress(extent.out(), pace.rounds * CONTENDERS.size());
+    int turns = 2 * pace.rounds + (CONTENDERS.size() - 2) * pace.roundsOfAll;
+    Progress progress = new Progress(extent.out(), turns);
     for (int round = 0; round < pace.rounds; round++) {
-      for (String contender : CONTENDERS) {
+      for (String contender : pace.of(round)) {
         progress.next(contender + ", in the JVM, 2 threads");
         RunResult result = run(contender, pace);
         rates
@@ -102,7 +110,7 @@ final class MemorySuite {
   }
 
   private static double ratio(List<Double> these, List<Double> those) {
-    double[] ratios = new double[these.size()];
+    double[] ratios = new double[Math.min(these.size(), those.size())];
     for (int i = 0; i < ratios.length; i++) {
       ratios[i] = these.get(i) / those.get(i);
     }

@@ -23,7 +23,7 @@ class FiguresTest {
   void memoryRunHasThePromisedKeysInFlatJson() {
     Figures figures = new Figures();
 
-    MemorySuite.run(new MemorySuite.Pace(1, 0, 1, 1, 20), TINY, figures);
+    MemorySuite.run(new MemorySuite.Pace(1, 1, 0, 1, 1, 20), TINY, figures);
 
     assertThat(figures.all()).containsKeys("memory.vsBucket4j", "memory.sluice.bytesAllocated");
     assertFlat(figures);
