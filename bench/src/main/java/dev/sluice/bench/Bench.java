@@ -9,8 +9,7 @@ import org.jspecify.annotations.Nullable;
 
 /** The command line: {@code bench [suite…] [--quick] [--json FILE] [--docs] [--from FILE]}. */
 public final class Bench {
-  private static final List<String> SUITES =
-      List.of("memory", "redis", "denied", "growth", "http");
+  private static final List<String> SUITES = List.of("memory", "redis", "denied", "growth", "http");
 
   private final List<String> suites = new ArrayList<>();
   private final List<Path> earlier = new ArrayList<>();

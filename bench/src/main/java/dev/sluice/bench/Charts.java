@@ -41,11 +41,7 @@ final class Charts {
   /** Ours first, then as the contenders come; distinct without red against green. */
   private static final List<Color> PALETTE =
       List.of(
-          OURS,
-          new Color(0xCED4DA),
-          new Color(0xF59F00),
-          new Color(0x845EF7),
-          new Color(0x495057));
+          OURS, new Color(0xCED4DA), new Color(0xF59F00), new Color(0x845EF7), new Color(0x495057));
 
   private static final List<Color> CURVES =
       List.of(OURS, new Color(0x495057), new Color(0xF59F00), new Color(0x845EF7));
@@ -92,7 +88,7 @@ final class Charts {
     contenders(
         "denied",
         "Denials per second, limits used up, 64 in flight",
-        Tables.ON_REDIS,
+        Tables.DENYING,
         "denied.%s.perSecond");
     contenders(
         "memory",
@@ -196,7 +192,8 @@ final class Charts {
     plain(chart.getStyler());
     chart.getStyler().setAvailableSpaceFill(0.5);
     List<String> names = List.of("/v1/check", "/v1/gate/{rule}");
-    double most = Math.max(figures.get("http.check.bare.perSecond"), figures.get("http.gate.bare.perSecond"));
+    double most =
+        Math.max(figures.get("http.check.bare.perSecond"), figures.get("http.gate.bare.perSecond"));
     for (Tables.Named each : Tables.OVER_HTTP) {
       boolean isOurs = each.key().equals("sluice");
       List<Double> values =
@@ -239,12 +236,7 @@ final class Charts {
   private void curves(String file, String title, String grows, List<Tables.Named> kinds)
       throws IOException {
     XYChart chart =
-        new XYChartBuilder()
-            .width(WIDTH)
-            .height(HEIGHT)
-            .title(title)
-            .xAxisTitle(grows)
-            .build();
+        new XYChartBuilder().width(WIDTH).height(HEIGHT).title(title).xAxisTitle(grows).build();
     plain(chart.getStyler());
     double most = 0;
     for (int i = 0; i < kinds.size(); i++) {

@@ -8,10 +8,14 @@ import dev.sluice.Rule;
 import dev.sluice.Rules;
 import dev.sluice.redis.RedisStore;
 import io.github.bucket4j.BucketConfiguration;
+import io.github.bucket4j.TimeMeter;
 import io.github.bucket4j.distributed.AsyncBucketProxy;
 import io.github.bucket4j.distributed.ExpirationAfterWriteStrategy;
 import io.github.bucket4j.distributed.proxy.AsyncProxyManager;
+import io.github.bucket4j.distributed.proxy.optimization.NopeOptimizationListener;
+import io.github.bucket4j.distributed.proxy.optimization.Optimization;
 import io.github.bucket4j.distributed.proxy.optimization.Optimizations;
+import io.github.bucket4j.distributed.proxy.optimization.skiponzero.SkipSyncOnZeroOptimization;
 import io.github.bucket4j.redis.lettuce.Bucket4jLettuce;
 import io.lettuce.core.RedisClient;
 import io.lettuce.core.api.StatefulRedisConnection;
@@ -119,23 +123,40 @@ final class Contenders {
         () -> client.shutdown(0, 1, TimeUnit.SECONDS));
   }
 
-  /** Bucket4j with its batching of calls on one key, which needs a proxy that is kept. */
+  /** Bucket4j with its batching of calls on one key. */
   static Contender batchingBucket4j(String uri, Allowance allowance) {
+    return optimized("Bucket4j batching", uri, allowance, Optimizations.batching());
+  }
+
+  /** Bucket4j with its memory of buckets that are empty, which do not ask Redis again. */
+  static Contender skippingBucket4j(String uri, Allowance allowance) {
+    return optimized(
+        "Bucket4j skipping",
+        uri,
+        allowance,
+        new SkipSyncOnZeroOptimization(
+            NopeOptimizationListener.INSTANCE, TimeMeter.SYSTEM_MILLISECONDS));
+  }
+
+  /** What it optimises, it keeps in the proxy, so the proxies are kept. */
+  private static Contender optimized(
+      String name, String uri, Allowance allowance, Optimization optimization) {
     RedisClient client = RedisClient.create(uri);
     AsyncProxyManager<String> buckets = buckets(client);
     BucketConfiguration configuration = configuration(allowance);
+    String prefix = name.replace(' ', '-') + ":";
     ConcurrentHashMap<String, AsyncBucketProxy> kept = new ConcurrentHashMap<>();
     return new Plain(
-        "Bucket4j batching",
+        name,
         identity ->
             kept.computeIfAbsent(
                     identity,
-                    name ->
+                    key ->
                         buckets
                             .builder()
-                            .withOptimization(Optimizations.batching())
+                            .withOptimization(optimization)
                             .build(
-                                "bb:" + name,
+                                prefix + key,
                                 () -> CompletableFuture.completedFuture(configuration)))
                 .tryConsume(1),
         () -> client.shutdown(0, 1, TimeUnit.SECONDS));
@@ -156,9 +177,7 @@ final class Contenders {
     return BucketConfiguration.builder()
         .addLimit(
             limit ->
-                limit
-                    .capacity(allowance.capacity)
-                    .refillGreedy(allowance.refill, allowance.period))
+                limit.capacity(allowance.capacity).refillGreedy(allowance.refill, allowance.period))
         .build();
   }
 

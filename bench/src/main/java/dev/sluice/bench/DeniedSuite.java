@@ -19,6 +19,7 @@ final class DeniedSuite {
           List.of(
               Contenders.sluice("Sluice", uri, RedisSuite.bucketRule(SMALL)),
               Contenders.bucket4j(uri, SMALL),
+              Contenders.skippingBucket4j(uri, SMALL),
               Contenders.redisson(uri, SMALL));
       String[] names = Extent.names(IDENTITIES);
       Progress progress = new Progress(extent.out(), all.size() * (1 + extent.rounds()));
@@ -38,7 +39,7 @@ final class DeniedSuite {
         String key = "denied." + RedisSuite.key(name);
         if (!name.equals("Sluice")) {
           figures.put(
-              "denied.vs" + name,
+              "denied.vs" + name.replace(" s", "S"),
               rounds.ratio("Sluice", name, sample -> sample.seen().perSecond()));
         }
         figures.put(key + ".perSecond", rounds.median(name, sample -> sample.seen().perSecond()));

@@ -23,7 +23,7 @@ record Extent(
 
   /** Every suite within a minute. */
   static Extent quick() {
-    return new Extent(true, 5, 2, 300, 700, 100_000, System.err);
+    return new Extent(true, 5, 3, 250, 700, 100_000, System.err);
   }
 
   /** All suites within fifteen minutes. */

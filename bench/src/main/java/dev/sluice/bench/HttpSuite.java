@@ -53,9 +53,7 @@ final class HttpSuite {
    */
   record Pace(List<Integer> warmUps, int rounds, int seconds) {
     static Pace of(Extent extent) {
-      return extent.isQuick()
-          ? new Pace(List.of(3, 3), 3, 2)
-          : new Pace(List.of(5, 5, 5), 5, 4);
+      return extent.isQuick() ? new Pace(List.of(3, 3), 3, 2) : new Pace(List.of(5, 5, 5), 5, 4);
     }
   }
 
@@ -78,8 +76,7 @@ final class HttpSuite {
     try (Child sluice = Child.start(serve, SLUICE_LISTENS);
         Child armeria = Child.start(bare, BareServer.LISTENS)) {
       Pace pace = Pace.of(extent);
-      Progress progress =
-          new Progress(extent.out(), 4 * (pace.warmUps.size() + pace.rounds));
+      Progress progress = new Progress(extent.out(), 4 * (pace.warmUps.size() + pace.rounds));
       measure(wrk, pace, List.of(armeria, sluice), progress, figures);
       progress.end();
     }
@@ -169,8 +166,7 @@ final class HttpSuite {
   }
 
   private static String classes() {
-    return Path.of(
-            BareServer.class.getProtectionDomain().getCodeSource().getLocation().getPath())
+    return Path.of(BareServer.class.getProtectionDomain().getCodeSource().getLocation().getPath())
         .toString();
   }
 

@@ -19,6 +19,7 @@ import org.openjdk.jmh.runner.options.VerboseMode;
 final class MemorySuite {
   private static final List<String> CONTENDERS =
       List.of("sluice", "bucket4j", "guava", "resilience4j");
+  private static final int ITERATIONS = 10;
   private static final Map<String, String> PEERS =
       Map.of("bucket4j", "Bucket4j", "guava", "Guava", "resilience4j", "Resilience4j");
 
@@ -28,11 +29,13 @@ final class MemorySuite {
    * @param rounds how often Sluice and Bucket4j have their turn
    * @param roundsOfAll how often the others
    * @param forks 1 for a JVM of its own, 0 to stay in this one
+   * @param warmUpMillis how long each runs before it counts; on two cores, where the compiler
+   *     competes with the two threads, it takes some six seconds until the rate no longer rises
+   * @param millis how long it is measured
    */
-  record Pace(
-      int rounds, int roundsOfAll, int forks, int warmUps, int measurements, long millis) {
+  record Pace(int rounds, int roundsOfAll, int forks, long warmUpMillis, long millis) {
     static Pace of(Extent extent) {
-      return extent.isQuick() ? new Pace(2, 1, 1, 5, 2, 1_000) : new Pace(5, 3, 1, 6, 5, 1_000);
+      return extent.isQuick() ? new Pace(2, 1, 1, 7_000, 1_000) : new Pace(5, 3, 1, 9_000, 3_000);
     }
 
     List<String> of(int round) {
@@ -81,10 +84,11 @@ final class MemorySuite {
             .include("\\.MemoryBenchmark\\." + contender + "$")
             .forks(pace.forks)
             .threads(2)
-            .warmupIterations(pace.warmUps)
-            .warmupTime(TimeValue.milliseconds(pace.millis))
-            .measurementIterations(pace.measurements)
-            .measurementTime(TimeValue.milliseconds(pace.millis))
+            // Many short ones: what was compiled while its loop ran is entered anew in each.
+            .warmupIterations(ITERATIONS)
+            .warmupTime(TimeValue.milliseconds(pace.warmUpMillis / ITERATIONS))
+            .measurementIterations(2)
+            .measurementTime(TimeValue.milliseconds(pace.millis / 2))
             .addProfiler(GCProfiler.class)
             .verbosity(VerboseMode.SILENT);
     try {

@@ -67,12 +67,12 @@ final class RedisSuite {
     int hotSlices = onHot.size() * (1 + extent.fewerRounds());
     Progress progress = new Progress(extent.out(), slices + hotSlices);
     bytes(all, progress);
-    warmUp(all, names, IN_FLIGHT, progress);
+    warmUp(all, names, IN_FLIGHT, extent.warmUpMillis(), progress);
     for (int inFlight : IN_FLIGHT) {
       uniform(all, names, inFlight, progress);
     }
     String[] one = {"the-one-hot-account"};
-    warmUp(onHot, one, List.of(64), progress);
+    warmUp(onHot, one, List.of(64), extent.warmUpMillis() / 2, progress);
     Rounds hot = new Rounds(server, one, true);
     hot.run(onHot, 64, extent.fewerRounds(), extent.millis(), progress);
     tell("redis.hot", hot, onHot);
@@ -82,14 +82,14 @@ final class RedisSuite {
 
   /** In turns as well: what the compiler still does for one is done while others run. */
   private void warmUp(
-      List<Contender> all, String[] names, List<Integer> inFlight, Progress progress) {
+      List<Contender> all, String[] names, List<Integer> inFlight, long millis, Progress progress) {
     for (Contender contender : all) {
       contender.prepare(names);
     }
     for (int many : inFlight) {
       for (Contender contender : all) {
         progress.next(contender.name() + ", warming up");
-        ClosedLoop.run(contender::decide, names, many, extent.warmUpMillis());
+        ClosedLoop.run(contender::decide, names, many, millis);
       }
     }
   }
@@ -126,7 +126,7 @@ final class RedisSuite {
       String name = each.name();
       String key = prefix + "." + key(name);
       if (!name.equals("Sluice")) {
-        String ratio = name.equals("INCR") ? "Incr" : name;
+        String ratio = name.equals("INCR") ? "Incr" : name.replace(" b", "B");
         figures.put(prefix + ".vs" + ratio, rounds.ratio("Sluice", name, RedisSuite::perSecond));
       }
       Histogram latencies = rounds.latencies(name);
@@ -145,9 +145,9 @@ final class RedisSuite {
     return name.toLowerCase(Locale.ROOT).replaceAll("[^a-z0-9]", "");
   }
 
-  /** What an account weighs: each contender alone, one decision for each of 10,000 identities. */
+  /** What an account weighs: each contender alone, one decision for each of 5,000 identities. */
   private void bytes(List<Contender> all, Progress progress) {
-    String[] names = Extent.names(10_000);
+    String[] names = Extent.names(5_000);
     RedisCommands<String, String> redis = server.commands();
     for (Contender contender : all) {
       progress.next(contender.name() + ", bytes");
@@ -194,13 +194,10 @@ final class RedisSuite {
     all.add(
         Contenders.sluice("plan3x2", uri, plan, key -> Identity.of("login", key, "ip", key), true));
     String[] names = extent.names();
-    Progress progress = new Progress(extent.out(), all.size() * (1 + extent.rounds()));
-    for (Contender contender : all) {
-      progress.next(contender.name() + ", warming up");
-      ClosedLoop.run(contender::decide, names, 512, extent.warmUpMillis());
-    }
+    Progress progress = new Progress(extent.out(), all.size() * (1 + extent.fewerRounds()));
+    warmUp(all, names, List.of(512), extent.warmUpMillis(), progress);
     Rounds rounds = new Rounds(server, names, true);
-    rounds.run(all, 512, extent.rounds(), extent.millis(), progress);
+    rounds.run(all, 512, extent.fewerRounds(), extent.millis(), progress);
     progress.end();
     for (Contender each : all) {
       String key = "redis.kind." + each.name();

@@ -34,8 +34,7 @@ final class Summary {
 
   private static String wanted(String key, double value) {
     return Promise.of(key)
-        .map(
-            promise -> (promise.isKeptBy(value) ? "   ok: " : "   SHORT: ") + promise.wanted())
+        .map(promise -> (promise.isKeptBy(value) ? "   ok: " : "   SHORT: ") + promise.wanted())
         .orElse("");
   }
 

@@ -25,6 +25,12 @@ final class Tables {
           new Named("bucket4jbatching", "Bucket4j batching"),
           new Named("gateway", "Gateway"),
           new Named("redisson", "Redisson"));
+  static final List<Named> DENYING =
+      List.of(
+          new Named("sluice", "Sluice"),
+          new Named("bucket4j", "Bucket4j"),
+          new Named("bucket4jskipping", "Bucket4j skipping"),
+          new Named("redisson", "Redisson"));
   static final List<Named> IN_JVM =
       List.of(
           new Named("sluice", "Sluice"),
@@ -137,16 +143,14 @@ final class Tables {
 
   private static String denied(Figures figures) {
     StringBuilder table = header("contender", "denials/s", "p99 µs", "Redis commands per denial");
-    for (Named each : ON_REDIS) {
+    for (Named each : DENYING) {
       String key = "denied." + each.key();
-      if (figures.all().containsKey(key + ".perSecond")) {
-        row(
-            table,
-            each.name(),
-            number(figures.get(key + ".perSecond")),
-            number(figures.get(key + ".p99Micros")),
-            number(figures.get(key + ".commandsPerDecision")));
-      }
+      row(
+          table,
+          each.name(),
+          number(figures.get(key + ".perSecond")),
+          number(figures.get(key + ".p99Micros")),
+          number(figures.get(key + ".commandsPerDecision")));
     }
     return table.toString();
   }
@@ -216,7 +220,8 @@ final class Tables {
   private static String http(Figures figures) {
     StringBuilder table =
         header("path", "server", "requests/s", "p50 µs", "p99 µs", "CPU µs per request");
-    for (Named path : List.of(new Named("check", "/v1/check"), new Named("gate", "/v1/gate/{rule}"))) {
+    for (Named path :
+        List.of(new Named("check", "/v1/check"), new Named("gate", "/v1/gate/{rule}"))) {
       for (Named each : OVER_HTTP) {
         String key = "http." + path.key() + "." + each.key();
         row(
@@ -247,8 +252,7 @@ final class Tables {
     if (!Double.isFinite(value)) {
       return "–";
     }
-    String pattern =
-        Math.abs(value) >= 100 ? "%,.0f" : Math.abs(value) >= 10 ? "%.1f" : "%.2f";
+    String pattern = Math.abs(value) >= 100 ? "%,.0f" : Math.abs(value) >= 10 ? "%.1f" : "%.2f";
     String text = String.format(Locale.ROOT, pattern, value);
     return text.contains(".") && value == Math.rint(value)
         ? String.format(Locale.ROOT, "%,.0f", value)

@@ -40,7 +40,8 @@ final class Wrk {
     private static Matcher first(Pattern pattern, String printed) {
       Matcher matcher = pattern.matcher(printed);
       if (!matcher.find()) {
-        throw new IllegalStateException("wrk: no '" + pattern + "' in what it printed:\n" + printed);
+        throw new IllegalStateException(
+            "wrk: no '" + pattern + "' in what it printed:\n" + printed);
       }
       return matcher;
     }
@@ -64,8 +65,7 @@ final class Wrk {
   Seen run(String url, String body, int seconds) throws IOException {
     Path script = Files.createTempFile("wrk", ".lua");
     Files.writeString(
-        script,
-        body.isEmpty() ? "" : "wrk.method = 'POST'\nwrk.body = '%s'\n".formatted(body));
+        script, body.isEmpty() ? "" : "wrk.method = 'POST'\nwrk.body = '%s'\n".formatted(body));
     Process process =
         new ProcessBuilder(
                 List.of(

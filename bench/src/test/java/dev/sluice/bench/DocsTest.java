@@ -49,7 +49,7 @@ class DocsTest {
     Figures read = new Figures();
     read.read(Files.readString(folder.resolve("performance.json")));
     assertThat(read.all()).isEqualTo(measured().all());
-    assertThat(charts()).hasSize(12).allSatisfy(DocsTest::isSvgOfTheRightSize);
+    assertThat(charts()).hasSize(13).allSatisfy(DocsTest::isSvgOfTheRightSize);
   }
 
   @Test
