@@ -7,38 +7,67 @@ import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** The command line: {@code bench [suite…] [--quick] [--json FILE]}. */
+/** The command line: {@code bench [suite…] [--quick] [--json FILE] [--docs] [--from FILE]}. */
 public final class Bench {
-  private static final List<String> SUITES = List.of("memory", "redis", "denied", "growth");
+  private static final List<String> SUITES = List.of("memory", "redis", "denied", "growth", "http");
+
+  private final List<String> suites = new ArrayList<>();
+  private final List<Path> earlier = new ArrayList<>();
+  private boolean isQuick;
+  private boolean drawsDocs;
+  private @Nullable Path json;
 
   private Bench() {}
 
   public static void main(String[] arguments) throws IOException {
-    List<String> suites = new ArrayList<>();
-    boolean isQuick = false;
-    Path json = null;
-    for (int i = 0; i < arguments.length; i++) {
-      String argument = arguments[i];
-      if (argument.equals("--quick")) {
-        isQuick = true;
-      } else if (argument.equals("--json") && i + 1 < arguments.length) {
-        json = Path.of(arguments[++i]);
-      } else if (SUITES.contains(argument)) {
-        suites.add(argument);
-      } else {
-        System.err.printf(
-            "bench: '%s' (expected: %s, --quick, --json FILE)%n",
-            argument, String.join(", ", SUITES));
-        System.exit(2);
-      }
+    Bench bench = new Bench();
+    try {
+      bench.read(List.of(arguments));
+      bench.run();
+    } catch (IllegalArgumentException e) {
+      System.err.println("bench: " + e.getMessage());
+      System.exit(2);
+    } catch (IllegalStateException e) {
+      System.err.println("\nbench: " + e.getMessage());
+      System.exit(1);
     }
-    run(suites.isEmpty() ? SUITES : suites, isQuick ? Extent.quick() : Extent.full(), json);
     System.exit(0); // clients of the peers leave threads behind
   }
 
-  private static void run(List<String> suites, Extent extent, @Nullable Path json)
-      throws IOException {
+  private void read(List<String> arguments) {
+    for (int i = 0; i < arguments.size(); i++) {
+      String argument = arguments.get(i);
+      boolean hasNext = i + 1 < arguments.size();
+      if (argument.equals("--quick")) {
+        isQuick = true;
+      } else if (argument.equals("--docs")) {
+        drawsDocs = true;
+      } else if (argument.equals("--json") && hasNext) {
+        json = Path.of(arguments.get(++i));
+      } else if (argument.equals("--from") && hasNext) {
+        earlier.add(Path.of(arguments.get(++i)));
+      } else if (SUITES.contains(argument)) {
+        suites.add(argument);
+      } else {
+        throw new IllegalArgumentException(
+            "'%s' (expected: %s, --quick, --json FILE, --docs, --from FILE)"
+                .formatted(argument, String.join(", ", SUITES)));
+      }
+    }
+    if (suites.isEmpty() && earlier.isEmpty()) {
+      suites.addAll(SUITES);
+    }
+  }
+
+  private void run() throws IOException {
+    if (suites.contains("http")) {
+      Wrk.find(); // said before the other suites have run
+    }
     Figures figures = new Figures();
+    for (Path file : earlier) {
+      figures.read(Files.readString(file));
+    }
+    Extent extent = isQuick ? Extent.quick() : Extent.full();
     for (String suite : suites) {
       run(suite, extent, figures);
     }
@@ -47,6 +76,15 @@ public final class Bench {
       Files.writeString(json, figures.json());
       System.out.println("All figures: " + json);
     }
+    if (drawsDocs) {
+      Docs.in(Path.of("docs")).write(figures, earlier.isEmpty() ? describe(figures) : null);
+      System.out.println("Written: docs/performance.md, docs/performance.json, docs/charts/");
+    }
+  }
+
+  /** Whoever draws the figures of an earlier run does not know what they were measured on. */
+  private String describe(Figures figures) {
+    return (isQuick ? "A quick run on " : "A full run on ") + Summary.machine(figures) + ".";
   }
 
   private static void run(String suite, Extent extent, Figures figures) throws IOException {
@@ -55,6 +93,7 @@ public final class Bench {
       case "redis" -> RedisSuite.run(extent, figures);
       case "denied" -> DeniedSuite.run(extent, figures);
       case "growth" -> GrowthSuite.run(extent, figures);
+      case "http" -> HttpSuite.run(extent, figures);
       default -> throw new IllegalArgumentException("suite: " + suite);
     }
   }

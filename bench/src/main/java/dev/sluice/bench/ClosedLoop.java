@@ -1,6 +1,6 @@
 package dev.sluice.bench;
 
-import java.util.Random;
+import java.util.SplittableRandom;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.CountDownLatch;
@@ -94,7 +94,7 @@ final class ClosedLoop {
 
   /** One caller. */
   private final class Lane {
-    private final Random random;
+    private final SplittableRandom random; // Random begins alike for neighbouring seeds
     private final int step;
     private final boolean inOrder;
     private long left;
@@ -102,7 +102,7 @@ final class ClosedLoop {
     private long startedAt;
 
     Lane(int number, int step, long left, boolean inOrder) {
-      this.random = new Random(number);
+      this.random = new SplittableRandom(number);
       this.step = step;
       this.left = left;
       this.inOrder = inOrder;

@@ -9,15 +9,8 @@ interface Contender extends AutoCloseable {
   /** One decision for one identity: whether it may pass. */
   CompletionStage<Boolean> decide(String identity);
 
-  /** Whether {@link #prepare} has anything to do. */
-  default boolean isPrepared() {
-    return true;
-  }
-
-  /** What has to be done once for an identity before it can be asked for. */
-  default CompletionStage<Boolean> prepare(String identity) {
-    throw new UnsupportedOperationException(name() + ": nothing to prepare");
-  }
+  /** What has to be done once for identities before they can be asked for. Is not measured. */
+  default void prepare(String... identities) {}
 
   @Override
   void close();

@@ -13,19 +13,19 @@ final class DeniedSuite {
 
   static void run(Extent extent, Figures figures) throws IOException {
     try (RedisServer server = RedisServer.start()) {
+      figures.measuredOn(server.version());
       String uri = server.uri();
       List<Contender> all =
           List.of(
               Contenders.sluice("Sluice", uri, RedisSuite.bucketRule(SMALL)),
               Contenders.bucket4j(uri, SMALL),
+              Contenders.skippingBucket4j(uri, SMALL),
               Contenders.redisson(uri, SMALL));
       String[] names = Extent.names(IDENTITIES);
       Progress progress = new Progress(extent.out(), all.size() * (1 + extent.rounds()));
       for (Contender contender : all) {
         progress.next(contender.name() + ", using up");
-        if (!contender.isPrepared()) {
-          ClosedLoop.each(contender::prepare, names, 64);
-        }
+        contender.prepare(names);
         for (int i = 0; i <= SMALL.capacity(); i++) {
           ClosedLoop.each(contender::decide, names, 64);
         }
@@ -39,7 +39,7 @@ final class DeniedSuite {
         String key = "denied." + RedisSuite.key(name);
         if (!name.equals("Sluice")) {
           figures.put(
-              "denied.vs" + name,
+              "denied.vs" + name.replace(" s", "S"),
               rounds.ratio("Sluice", name, sample -> sample.seen().perSecond()));
         }
         figures.put(key + ".perSecond", rounds.median(name, sample -> sample.seen().perSecond()));

@@ -5,21 +5,30 @@ import java.io.PrintStream;
 /**
  * How much is measured.
  *
- * @param rounds how often each contender has its turn
+ * @param rounds how often each contender has its turn where a promise hangs on it
+ * @param fewerRounds how often elsewhere
  * @param millis how long a turn is
- * @param warmUpMillis how long each runs before anything counts
+ * @param warmUpMillis how long each runs, at each number in flight, before anything counts
  * @param identities how many callers the uniform load picks from
  * @param out where the progress bar goes
  */
 record Extent(
-    boolean isQuick, int rounds, long millis, long warmUpMillis, int identities, PrintStream out) {
+    boolean isQuick,
+    int rounds,
+    int fewerRounds,
+    long millis,
+    long warmUpMillis,
+    int identities,
+    PrintStream out) {
 
+  /** Every suite within a minute. */
   static Extent quick() {
-    return new Extent(true, 3, 400, 1_000, 100_000, System.err);
+    return new Extent(true, 5, 3, 250, 700, 100_000, System.err);
   }
 
+  /** All suites within fifteen minutes. */
   static Extent full() {
-    return new Extent(false, 7, 2_000, 5_000, 100_000, System.err);
+    return new Extent(false, 7, 5, 1_500, 3_000, 100_000, System.err);
   }
 
   /** Identities of 20 letters. */

@@ -3,10 +3,17 @@ package dev.sluice.bench;
 import java.util.LinkedHashMap;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Optional;
+import java.util.regex.MatchResult;
+import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
 
 /** What was measured: one number a key, in the order of measuring. Not thread-safe. */
 final class Figures {
+  private static final Pattern ENTRY = Pattern.compile("\"([^\"]+)\": *(-?[0-9.]+|null)");
+
   private final Map<String, Double> byKey = new LinkedHashMap<>();
+  private @Nullable String redisVersion;
 
   void put(String key, double value) {
     byKey.put(key, value);
@@ -21,6 +28,15 @@ final class Figures {
     return byKey;
   }
 
+  /** Not a figure: the JSON holds numbers alone. */
+  void measuredOn(String redisVersion) {
+    this.redisVersion = redisVersion;
+  }
+
+  Optional<String> redisVersion() {
+    return Optional.ofNullable(redisVersion);
+  }
+
   /** A flat JSON object; a figure that could not be measured is null. */
   String json() {
     StringBuilder text = new StringBuilder("{");
@@ -32,6 +48,14 @@ final class Figures {
                 .append("\": ")
                 .append(Double.isFinite(value) ? plain(value) : "null"));
     return text.append("\n}\n").toString();
+  }
+
+  /** Adds what {@link #json} once wrote. */
+  void read(String json) {
+    for (MatchResult entry : ENTRY.matcher(json).results().toList()) {
+      String value = entry.group(2);
+      put(entry.group(1), value.equals("null") ? Double.NaN : Double.parseDouble(value));
+    }
   }
 
   /** At least four digits that count. */

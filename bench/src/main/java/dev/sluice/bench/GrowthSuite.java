@@ -7,28 +7,38 @@ import dev.sluice.Rule;
 import dev.sluice.Rules;
 import dev.sluice.memory.MemoryStore;
 import java.io.IOException;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.DoubleSupplier;
 import java.util.function.LongFunction;
 
 /** How the cost of a decision grows: with limits, accounts and rules. */
 final class GrowthSuite {
   /*
-   * Every cost is the time of a decision at 64 in flight; a growth is the larger over the smaller,
-   * within one round, on the same number of accounts.
+   * Every cost on Redis is the time of a decision at 64 in flight. The sizes take turns, and a growth
+   * is the cost at the largest over that at the smallest within one round.
    *
    * The sliding log is the one kind whose state grows with its use, so its accounts are filled
-   * first: 1 of 10, and 5,000 (quick) or 50,000 of 100,000. They are few, so that filling them ends;
-   * each call is given back at once, so that ten do not run dry. Its cost is that of both.
+   * first, to half of their limit. They are few, so that filling them ends; each call is given back
+   * at once, so that ten do not run dry. Its cost is that of both. A quick run fills the largest to
+   * a twentieth.
    */
   private static final int IN_FLIGHT = 64;
   private static final int IN_FLIGHT_ON_LOGS = 16;
-  private static final long SMALL = 10;
-  private static final long LARGE = 100_000;
+  private static final long LONGEST_TURN_MILLIS = 300; // longer would use up a limit of 10
+  private static final int MOST_ROUNDS = 5; // so would more
+  private static final List<Integer> LIMIT_SIZES = List.of(10, 100, 1_000, 10_000, 100_000);
+  private static final List<Integer> LIMITS_PER_RULE = List.of(1, 2, 4, 8);
+  private static final List<Integer> RULES = List.of(10, 100, 1_000, 10_000);
+  private static final int ASKED_RULES = 10;
 
   private final RedisServer server;
   private final Extent extent;
   private final Figures figures;
+
+  /** A size, and how to measure what one decision costs at it. */
+  private record Point(int size, DoubleSupplier micros) {}
 
   private GrowthSuite(RedisServer server, Extent extent, Figures figures) {
     this.server = server;
@@ -37,45 +47,73 @@ final class GrowthSuite {
   }
 
   static void run(Extent extent, Figures figures) throws IOException {
-    rulesInMemory(extent, figures);
     try (RedisServer server = RedisServer.start()) {
+      figures.measuredOn(server.version());
       GrowthSuite suite = new GrowthSuite(server, extent, figures);
+      suite.rules();
       suite.limitSize("tokenBucket", limit -> Limit.bucket(limit, 1, RedisSuite.HOUR));
       suite.limitSize("fixedWindow", limit -> Limit.fixed(limit, RedisSuite.HOUR));
       suite.limitSize("slidingWindow", limit -> Limit.sliding(limit, RedisSuite.HOUR));
       suite.logSize();
       suite.limitsPerRule();
-      if (!extent.isQuick()) {
-        suite.accounts();
-      }
+      suite.accounts(
+          extent.isQuick()
+              ? List.of(1_000, 10_000, 100_000)
+              : List.of(1_000, 10_000, 100_000, 1_000_000));
     }
   }
 
   private void limitSize(String kind, LongFunction<Limit> limit) {
+    List<Contender> contenders = new ArrayList<>();
+    for (int size : LIMIT_SIZES) {
+      contenders.add(sluice(kind + "-" + size, List.of(limit.apply(size))));
+    }
+    compare("growth." + kind, LIMIT_SIZES, contenders, extent.names());
+  }
+
+  private void limitsPerRule() {
+    List<Limit> eight = new ArrayList<>();
+    for (int i = 0; i < 8; i++) {
+      eight.add(Limit.bucket(100_000 + i, 100, RedisSuite.HOUR));
+    }
+    List<Contender> contenders = new ArrayList<>();
+    for (int size : LIMITS_PER_RULE) {
+      contenders.add(sluice("limits-" + size, eight.subList(0, size)));
+    }
+    compare("growth.limits", LIMITS_PER_RULE, contenders, extent.names());
+  }
+
+  /** The accounts of all sizes are there before any is measured. */
+  private void accounts(List<Integer> sizes) {
     server.commands().flushall();
-    Contender small = sluice("small", List.of(limit.apply(SMALL)));
-    Contender large = sluice("large", List.of(limit.apply(LARGE)));
-    compare("growth." + kind, small, extent.names(), large, extent.names(), IN_FLIGHT);
+    Limit limit = Limit.bucket(100_000, 1, RedisSuite.HOUR);
+    String[] names = Extent.names(sizes.get(sizes.size() - 1));
+    Contender all = sluice("accounts", List.of(limit));
+    ClosedLoop.each(all::decide, names, 512);
+    List<Point> points = new ArrayList<>();
+    for (int size : sizes) {
+      String[] some = java.util.Arrays.copyOf(names, size);
+      points.add(new Point(size, () -> micros(all, some, IN_FLIGHT)));
+    }
+    measure("growth.accounts", points);
+    all.close();
   }
 
   private void logSize() {
     server.commands().flushall();
-    Rule ten = logRule("log-10", SMALL);
-    Rule many = logRule("log-100000", LARGE);
     String[] few = Extent.names(IN_FLIGHT_ON_LOGS);
-    fill(ten, few, 1);
-    fill(many, few, extent.isQuick() ? (int) LARGE / 20 : (int) LARGE / 2);
-    compare(
-        "growth.slidingLog",
-        Contenders.borrowing("small", server.uri(), ten),
-        few,
-        Contenders.borrowing("large", server.uri(), many),
-        few,
-        IN_FLIGHT_ON_LOGS);
-  }
-
-  private static Rule logRule(String name, long limit) {
-    return Rule.named(name).by("login").limit(Limit.log(limit, RedisSuite.HOUR)).build();
+    List<Contender> contenders = new ArrayList<>();
+    List<Point> points = new ArrayList<>();
+    for (int size : LIMIT_SIZES) {
+      Rule rule =
+          Rule.named("log-" + size).by("login").limit(Limit.log(size, RedisSuite.HOUR)).build();
+      fill(rule, few, extent.isQuick() && size > 10_000 ? size / 20 : size / 2);
+      Contender borrowing = Contenders.borrowing(rule.name(), server.uri(), rule);
+      contenders.add(borrowing);
+      points.add(new Point(size, () -> micros(borrowing, few, IN_FLIGHT_ON_LOGS)));
+    }
+    measure("growth.slidingLog", points);
+    contenders.forEach(Contender::close);
   }
 
   private void fill(Rule rule, String[] names, int times) {
@@ -88,112 +126,96 @@ final class GrowthSuite {
     filling.close();
   }
 
-  private void limitsPerRule() {
-    server.commands().flushall();
-    List<Limit> eight = new ArrayList<>();
-    for (int i = 0; i < 8; i++) {
-      eight.add(Limit.bucket(LARGE + i, 100, RedisSuite.HOUR));
-    }
-    compare(
-        "growth.limits",
-        sluice("small", eight.subList(0, 1)),
-        extent.names(),
-        sluice("large", eight),
-        extent.names(),
-        IN_FLIGHT);
-  }
-
-  private void accounts() {
-    Limit limit = Limit.bucket(LARGE, 1, RedisSuite.HOUR);
-    Contender small = sluice("small", List.of(limit));
-    Contender large = sluice("large", List.of(limit));
-    String[] million = Extent.names(1_000_000);
-    ClosedLoop.each(large::decide, million, 512);
-    compare("growth.accounts", small, Extent.names(1_000), large, million, IN_FLIGHT);
-  }
-
   private Contender sluice(String name, List<Limit> limits) {
-    Rule.Builder rule = Rule.named("rule-" + name).by("login");
+    Rule.Builder rule = Rule.named(name).by("login");
     limits.forEach(rule::limit);
     return Contenders.sluice(
         name, server.uri(), rule.build(), key -> Identity.of("login", key), false);
   }
 
   private void compare(
-      String key,
-      Contender small,
-      String[] smallNames,
-      Contender large,
-      String[] largeNames,
-      int inFlight) {
-    int rounds = extent.isQuick() ? 3 : extent.rounds();
-    long millis = Math.min(300, extent.millis()); // longer would use up a limit of 10
-    Progress progress = new Progress(extent.out(), 2 + 2 * rounds);
-    progress.next(key + ", warming up");
-    ClosedLoop.run(small::decide, smallNames, inFlight, millis);
-    ClosedLoop.run(large::decide, largeNames, inFlight, millis);
-    double[] growth = new double[rounds];
-    double[] cost = new double[rounds];
-    for (int i = 0; i < rounds; i++) {
-      progress.next(key);
-      double less = micros(small, smallNames, millis, inFlight);
-      progress.next(key);
-      double more = micros(large, largeNames, millis, inFlight);
-      growth[i] = more / less;
-      cost[i] = more;
+      String key, List<Integer> sizes, List<Contender> contenders, String[] names) {
+    server.commands().flushall();
+    List<Point> points = new ArrayList<>();
+    for (int i = 0; i < sizes.size(); i++) {
+      Contender contender = contenders.get(i);
+      points.add(new Point(sizes.get(i), () -> micros(contender, names, IN_FLIGHT)));
     }
-    progress.end();
-    figures.put(key, Rounds.median(growth));
-    figures.put(key + ".micros", Rounds.median(cost));
-    small.close();
-    large.close();
+    measure(key, points);
+    contenders.forEach(Contender::close);
   }
 
-  private static double micros(Contender contender, String[] names, long millis, int inFlight) {
+  private double micros(Contender contender, String[] names, int inFlight) {
+    long millis = Math.min(LONGEST_TURN_MILLIS, extent.millis());
     ClosedLoop.Seen seen = ClosedLoop.run(contender::decide, names, inFlight, millis);
     Rounds.check(contender, seen, true);
     return 1e6 / seen.perSecond();
   }
 
-  /** A decision in the JVM with 10,000 rules over one with 10. */
-  private static void rulesInMemory(Extent extent, Figures figures) {
-    Limiter few = limiter(10);
-    Limiter many = limiter(10_000);
-    int calls = extent.isQuick() ? 200_000 : 1_000_000;
-    double[] growth = new double[extent.rounds() + 2];
-    for (int i = -3; i < growth.length; i++) {
-      double less = nanos(few, 10, calls);
-      double more = nanos(many, 10_000, calls);
-      if (i >= 0) {
-        growth[i] = more / less;
+  /** One round that does not count, then those that do. */
+  private void measure(String key, List<Point> points) {
+    int rounds = Math.min(MOST_ROUNDS, extent.isQuick() ? 3 : extent.rounds());
+    Progress progress = new Progress(extent.out(), points.size() * (1 + rounds));
+    double[][] costs = new double[points.size()][rounds];
+    for (int round = -1; round < rounds; round++) {
+      for (int i = 0; i < points.size(); i++) {
+        int turn = (i + round + 1) % points.size();
+        progress.next(key + ", " + points.get(turn).size);
+        double cost = points.get(turn).micros.getAsDouble();
+        if (round >= 0) {
+          costs[turn][round] = cost;
+        }
       }
     }
-    figures.put("growth.rules", Rounds.median(growth));
+    progress.end();
+    double[] growth = new double[rounds];
+    for (int round = 0; round < rounds; round++) {
+      growth[round] = costs[points.size() - 1][round] / costs[0][round];
+    }
+    figures.put(key, Rounds.median(growth));
+    for (int i = 0; i < points.size(); i++) {
+      figures.put(key + ".at" + points.get(i).size + ".micros", Rounds.median(costs[i]));
+    }
+  }
+
+  /** A decision in the JVM for one of ten rules out of so many: the accounts stay as many. */
+  private void rules() {
+    List<Point> points = new ArrayList<>();
+    for (int size : RULES) {
+      Limiter limiter = limiter(size);
+      String[] asked = new String[ASKED_RULES];
+      for (int i = 0; i < ASKED_RULES; i++) {
+        asked[i] = ruleName(i * (size / ASKED_RULES));
+      }
+      nanos(limiter, asked); // compiled before the first round
+      points.add(new Point(size, () -> nanos(limiter, asked) / 1e3));
+    }
+    measure("growth.rules", points);
+  }
+
+  private static String ruleName(int number) {
+    return "rule-" + number;
   }
 
   private static Limiter limiter(int count) {
     List<Rule> rules = new ArrayList<>();
     for (int i = 0; i < count; i++) {
       rules.add(
-          Rule.named("rule-" + i)
+          Rule.named(ruleName(i))
               .by("login")
-              .limit(Limit.bucket(1_000_000_000, 1_000_000, java.time.Duration.ofSeconds(1)))
+              .limit(Limit.bucket(1_000_000_000, 1_000_000, Duration.ofSeconds(1)))
               .build());
     }
     return Limiter.of(MemoryStore.create(), Rules.of(rules));
   }
 
-  /** Each rule in turn, so that the accounts grow with the rules as they would. */
-  private static double nanos(Limiter limiter, int rules, int calls) {
-    String[] names = new String[rules];
-    for (int i = 0; i < rules; i++) {
-      names[i] = "rule-" + i;
-    }
+  private double nanos(Limiter limiter, String[] asked) {
+    int calls = extent.isQuick() ? 500_000 : 2_000_000;
     Identity ann = Identity.of("login", "ann");
     int passed = 0;
     long start = System.nanoTime();
     for (int i = 0; i < calls; i++) {
-      passed += limiter.decide(names[i % rules], ann).allowed() ? 1 : 0;
+      passed += limiter.decide(asked[i % asked.length], ann).allowed() ? 1 : 0;
     }
     if (passed != calls) {
       throw new IllegalStateException("passed: " + passed + " (expected: " + calls + ")");

@@ -19,17 +19,27 @@ import org.openjdk.jmh.runner.options.VerboseMode;
 final class MemorySuite {
   private static final List<String> CONTENDERS =
       List.of("sluice", "bucket4j", "guava", "resilience4j");
+  private static final int ITERATIONS = 10;
   private static final Map<String, String> PEERS =
       Map.of("bucket4j", "Bucket4j", "guava", "Guava", "resilience4j", "Resilience4j");
 
   /**
    * How JMH runs.
    *
+   * @param rounds how often Sluice and Bucket4j have their turn
+   * @param roundsOfAll how often the others
    * @param forks 1 for a JVM of its own, 0 to stay in this one
+   * @param warmUpMillis how long each runs before it counts; on two cores, where the compiler
+   *     competes with the two threads, it takes some six seconds until the rate no longer rises
+   * @param millis how long it is measured
    */
-  record Pace(int rounds, int forks, int warmUps, int measurements, long millis) {
+  record Pace(int rounds, int roundsOfAll, int forks, long warmUpMillis, long millis) {
     static Pace of(Extent extent) {
-      return extent.isQuick() ? new Pace(2, 1, 3, 2, 1_000) : new Pace(5, 1, 6, 5, 1_000);
+      return extent.isQuick() ? new Pace(2, 1, 1, 7_000, 1_000) : new Pace(5, 3, 1, 9_000, 3_000);
+    }
+
+    List<String> of(int round) {
+      return round < roundsOfAll ? CONTENDERS : CONTENDERS.subList(0, 2);
     }
   }
 
@@ -42,9 +52,10 @@ final class MemorySuite {
   static void run(Pace pace, Extent extent, Figures figures) {
     Map<String, List<Double>> rates = new TreeMap<>();
     Map<String, List<Double>> allocations = new TreeMap<>();
-    Progress progress = new Progress(extent.out(), pace.rounds * CONTENDERS.size());
+    int turns = 2 * pace.rounds + (CONTENDERS.size() - 2) * pace.roundsOfAll;
+    Progress progress = new Progress(extent.out(), turns);
     for (int round = 0; round < pace.rounds; round++) {
-      for (String contender : CONTENDERS) {
+      for (String contender : pace.of(round)) {
         progress.next(contender + ", in the JVM, 2 threads");
         RunResult result = run(contender, pace);
         rates
@@ -73,10 +84,11 @@ final class MemorySuite {
             .include("\\.MemoryBenchmark\\." + contender + "$")
             .forks(pace.forks)
             .threads(2)
-            .warmupIterations(pace.warmUps)
-            .warmupTime(TimeValue.milliseconds(pace.millis))
-            .measurementIterations(pace.measurements)
-            .measurementTime(TimeValue.milliseconds(pace.millis))
+            // Many short ones: what was compiled while its loop ran is entered anew in each.
+            .warmupIterations(ITERATIONS)
+            .warmupTime(TimeValue.milliseconds(pace.warmUpMillis / ITERATIONS))
+            .measurementIterations(2)
+            .measurementTime(TimeValue.milliseconds(pace.millis / 2))
             .addProfiler(GCProfiler.class)
             .verbosity(VerboseMode.SILENT);
     try {
@@ -102,7 +114,7 @@ final class MemorySuite {
   }
 
   private static double ratio(List<Double> these, List<Double> those) {
-    double[] ratios = new double[these.size()];
+    double[] ratios = new double[Math.min(these.size(), those.size())];
     for (int i = 0; i < ratios.length; i++) {
       ratios[i] = these.get(i) / those.get(i);
     }

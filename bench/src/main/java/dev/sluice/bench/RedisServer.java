@@ -60,15 +60,19 @@ final class RedisServer implements AutoCloseable {
 
   /** The server on the PATH, else the one in the Maven artifact. */
   private static String executable() throws IOException {
-    String path = Optional.ofNullable(System.getenv("PATH")).orElse("");
-    Optional<Path> found =
-        Stream.of(path.split(Pattern.quote(java.io.File.pathSeparator), -1))
-            .map(folder -> Path.of(folder, "redis-server"))
-            .filter(Files::isExecutable)
-            .findFirst();
+    Optional<Path> found = onPath("redis-server");
     return found.isPresent()
         ? found.get().toString()
         : ExecutableProvider.newJarResourceProvider().get().getAbsolutePath();
+  }
+
+  /** A program on the PATH. */
+  static Optional<Path> onPath(String program) {
+    String path = Optional.ofNullable(System.getenv("PATH")).orElse("");
+    return Stream.of(path.split(Pattern.quote(java.io.File.pathSeparator), -1))
+        .map(folder -> Path.of(folder, program))
+        .filter(Files::isExecutable)
+        .findFirst();
   }
 
   private static int freePort() throws IOException {

@@ -11,7 +11,8 @@ import org.HdrHistogram.Histogram;
 final class Rounds {
   /*
    * A ratio is taken within each round and the median of the rounds is told: a moment at which the
-   * machine was busy with something else spoils one round, not the figure.
+   * machine was busy with something else spoils one round, not the figure. Each round begins with
+   * another contender, so that none always follows the same one.
    */
   private final RedisServer server;
   private final String[] identities;
@@ -40,7 +41,8 @@ final class Rounds {
   /** Runs every contender so often, in turn. */
   Rounds run(List<Contender> contenders, int inFlight, int rounds, long millis, Progress progress) {
     for (int round = 0; round < rounds; round++) {
-      for (Contender contender : contenders) {
+      for (int turn = 0; turn < contenders.size(); turn++) {
+        Contender contender = contenders.get((turn + round) % contenders.size());
         progress.next(contender.name() + ", " + inFlight + " in flight");
         samples
             .computeIfAbsent(contender.name(), name -> new ArrayList<>())

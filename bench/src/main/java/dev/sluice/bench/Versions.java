@@ -9,11 +9,25 @@ import java.util.Properties;
 final class Versions {
   private static final Properties FILE = load();
 
-  static final String BUCKET4J = FILE.getProperty("bucket4j", "unknown");
-  static final String REDISSON = FILE.getProperty("redisson", "unknown");
-  static final String LETTUCE = FILE.getProperty("lettuce", "unknown");
-
   private Versions() {}
+
+  /** The version of a peer by its name in the properties file. */
+  static String of(String peer) {
+    return FILE.getProperty(peer, "unknown");
+  }
+
+  /** All that are chosen by the build, for one line of text. */
+  static String peers() {
+    return "Lettuce %s, Bucket4j %s, Redisson %s, Spring Cloud Gateway %s, Guava %s, Resilience4j %s, Armeria %s"
+        .formatted(
+            of("lettuce"),
+            of("bucket4j"),
+            of("redisson"),
+            of("gateway"),
+            of("guava"),
+            of("resilience4j"),
+            of("armeria"));
+  }
 
   private static Properties load() {
     Properties properties = new Properties();

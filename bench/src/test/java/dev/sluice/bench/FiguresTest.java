@@ -13,16 +13,17 @@ class FiguresTest {
       new Extent(
           true,
           1,
+          1,
           20,
           20,
-          200,
+          20_000,
           new PrintStream(OutputStream.nullOutputStream(), false, StandardCharsets.UTF_8));
 
   @Test
   void memoryRunHasThePromisedKeysInFlatJson() {
     Figures figures = new Figures();
 
-    MemorySuite.run(new MemorySuite.Pace(1, 0, 1, 1, 20), TINY, figures);
+    MemorySuite.run(new MemorySuite.Pace(1, 1, 0, 40, 40), TINY, figures);
 
     assertThat(figures.all()).containsKeys("memory.vsBucket4j", "memory.sluice.bytesAllocated");
     assertFlat(figures);
@@ -48,6 +49,27 @@ class FiguresTest {
             "redis.plan3x2.vsSingle",
             "denied.vsBucket4j",
             "denied.redisCommandsPerDecision");
+    assertThat(Summary.machine(figures))
+        .contains("Redis " + figures.redisVersion().orElseThrow(), "Guava ", "Spring Cloud Gateway")
+        .doesNotContain("unknown");
+    assertFlat(figures);
+  }
+
+  @Test
+  void growthRunHasThePromisedKeysInFlatJson() throws Exception {
+    Figures figures = new Figures();
+
+    GrowthSuite.run(TINY, figures);
+
+    assertThat(figures.all())
+        .containsKeys(
+            "growth.tokenBucket",
+            "growth.fixedWindow",
+            "growth.slidingWindow",
+            "growth.slidingLog",
+            "growth.limits.at8.micros",
+            "growth.accounts.at100000.micros",
+            "growth.rules.at10000.micros");
     assertFlat(figures);
   }
 

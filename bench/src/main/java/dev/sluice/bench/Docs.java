@@ -1,0 +1,63 @@
+package dev.sluice.bench;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/** The page on performance: its tables, its charts and the figures both are made of. */
+final class Docs {
+  /*
+   * The page is written by hand but for what stands between <!-- bench:NAME --> and
+   * <!-- /bench:NAME -->, so that no figure on it was typed.
+   */
+  private final Path folder;
+
+  private Docs(Path folder) {
+    this.folder = folder;
+  }
+
+  static Docs in(Path folder) {
+    return new Docs(folder);
+  }
+
+  /**
+   * Writes everything that can be made of the figures.
+   *
+   * @param measuredOn the machine and the versions, or null to leave what the page says
+   */
+  void write(Figures figures, @Nullable String measuredOn) throws IOException {
+    Map<String, String> sections = new LinkedHashMap<>(Tables.of(figures));
+    if (measuredOn != null) {
+      sections.put("machine", measuredOn);
+    }
+    Path page = folder.resolve("performance.md");
+    Files.writeString(page, replaced(Files.readString(page), sections));
+    Files.writeString(folder.resolve("performance.json"), figures.json());
+    Charts.draw(figures, folder.resolve("charts"));
+  }
+
+  /** A page with what stands between its marks replaced; every section must have its marks. */
+  static String replaced(String page, Map<String, String> sections) {
+    String text = page;
+    for (Map.Entry<String, String> section : sections.entrySet()) {
+      String opening = "<!-- bench:" + section.getKey() + " -->";
+      String closing = "<!-- /bench:" + section.getKey() + " -->";
+      int from = text.indexOf(opening);
+      int to = text.indexOf(closing, Math.max(0, from));
+      if (from < 0 || to < 0) {
+        throw new IllegalStateException(
+            "performance.md: no '%s … %s' (expected: one of each)".formatted(opening, closing));
+      }
+      text =
+          text.substring(0, from + opening.length())
+              + "\n"
+              + section.getValue().strip()
+              + "\n"
+              + text.substring(to);
+    }
+    return text;
+  }
+}

@@ -1,0 +1,204 @@
+package dev.sluice.bench;
+
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.function.ToDoubleFunction;
+import java.util.stream.Stream;
+
+/** The service over HTTP, against a bare handler of the framework it stands on. */
+final class HttpSuite {
+  /*
+   * Each runs in a JVM of its own with the same flags, from the same libraries, so that neither
+   * spoils what the other's JVM learnt; wrk asks them in turns. What the service loses against the
+   * bare handler is what it does: reads the request, decides on the memory store, counts, and writes
+   * a longer answer.
+   */
+  static final String CHECK = "/v1/check";
+  static final String GATE = "/v1/gate/OpenGate";
+
+  private static final Path BUILT = Path.of("server", "target");
+  private static final String SLUICE_LISTENS = "Sluice listens on ";
+  private static final String BODY =
+      "{\"rule\":\"Open\",\"identity\":{\"login\":\"ann\"},\"cost\":1}";
+  private static final String RULES =
+      """
+      facets:
+        ip: client-address
+        login: {query: login}
+      rules:
+        Open:
+          by: [login]
+          limits:
+            - token-bucket: {capacity: 1000000000, refill: 1000000000, per: 1s}
+        OpenGate:
+          by: [ip]
+          limits:
+            - token-bucket: {capacity: 1000000000, refill: 1000000000, per: 1s}
+      """;
+
+  /**
+   * How long it takes.
+   *
+   * @param warmUps the seconds of each turn before anything counts; a service needs some fifteen
+   *     before it is compiled
+   */
+  record Pace(List<Integer> warmUps, int rounds, int seconds) {
+    static Pace of(Extent extent) {
+      return extent.isQuick() ? new Pace(List.of(3, 3), 3, 2) : new Pace(List.of(5, 5, 5), 5, 4);
+    }
+  }
+
+  private HttpSuite() {}
+
+  static void run(Extent extent, Figures figures) throws IOException {
+    Wrk wrk = Wrk.find();
+    Path folder = Files.createTempDirectory("sluice-bench");
+    Path rules = Files.writeString(folder.resolve("rules.yaml"), RULES);
+    List<String> serve =
+        List.of(
+            "-jar",
+            serviceJar().toString(),
+            "serve",
+            "--port=0",
+            "--admin-token=only-for-the-bench",
+            "--rules=" + rules);
+    List<String> bare =
+        List.of("-cp", classes() + ":" + BUILT.resolve("lib") + "/*", BareServer.class.getName());
+    try (Child sluice = Child.start(serve, SLUICE_LISTENS);
+        Child armeria = Child.start(bare, BareServer.LISTENS)) {
+      Pace pace = Pace.of(extent);
+      Progress progress = new Progress(extent.out(), 4 * (pace.warmUps.size() + pace.rounds));
+      measure(wrk, pace, List.of(armeria, sluice), progress, figures);
+      progress.end();
+    }
+  }
+
+  private static void measure(
+      Wrk wrk, Pace pace, List<Child> children, Progress progress, Figures figures)
+      throws IOException {
+    for (int seconds : pace.warmUps) {
+      for (String path : List.of(CHECK, GATE)) {
+        for (Child child : children) {
+          progress.next(child.name() + ", warming up");
+          turn(wrk, child, path, seconds);
+        }
+      }
+    }
+    Map<String, List<Turn>> turns = new TreeMap<>();
+    for (int round = 0; round < pace.rounds; round++) {
+      for (String path : List.of(CHECK, GATE)) {
+        for (Child child : children) {
+          progress.next(child.name() + ", " + path);
+          turns
+              .computeIfAbsent(path + child.name(), name -> new ArrayList<>())
+              .add(turn(wrk, child, path, pace.seconds));
+        }
+      }
+    }
+    tell("http.check", of(turns, CHECK), figures);
+    tell("http.gate", of(turns, GATE), figures);
+  }
+
+  private static Map<String, List<Turn>> of(Map<String, List<Turn>> turns, String path) {
+    Map<String, List<Turn>> some = new TreeMap<>();
+    turns.forEach(
+        (key, those) -> {
+          if (key.startsWith(path)) {
+            some.put(key.substring(path.length()), those);
+          }
+        });
+    return some;
+  }
+
+  /** What one did in one turn. */
+  private record Turn(Wrk.Seen seen, double cpuMicros) {}
+
+  private static Turn turn(Wrk wrk, Child child, String path, int seconds) throws IOException {
+    Duration before = child.cpu();
+    Wrk.Seen seen = wrk.run(child.url() + path, path.equals(CHECK) ? BODY : "", seconds);
+    double cpu = child.cpu().minus(before).toNanos() / 1e3;
+    return new Turn(seen, cpu / seen.requests());
+  }
+
+  private static void tell(String prefix, Map<String, List<Turn>> turns, Figures figures) {
+    List<Turn> sluice = turns.getOrDefault("Sluice", List.of());
+    List<Turn> bare = turns.getOrDefault("Bare", List.of());
+    double[] ratios = new double[Math.min(sluice.size(), bare.size())];
+    for (int i = 0; i < ratios.length; i++) {
+      ratios[i] = sluice.get(i).seen.perSecond() / bare.get(i).seen.perSecond();
+    }
+    figures.put(prefix + ".vsBare", Rounds.median(ratios));
+    turns.forEach(
+        (name, those) -> {
+          String key = prefix + "." + name.toLowerCase(Locale.ROOT);
+          figures.put(key + ".perSecond", median(those, turn -> turn.seen.perSecond()));
+          figures.put(key + ".p50Micros", median(those, turn -> turn.seen.p50Micros()));
+          figures.put(key + ".p99Micros", median(those, turn -> turn.seen.p99Micros()));
+          figures.put(key + ".cpuMicros", median(those, Turn::cpuMicros));
+        });
+  }
+
+  private static double median(List<Turn> turns, ToDoubleFunction<Turn> figure) {
+    return Rounds.median(turns.stream().mapToDouble(figure).toArray());
+  }
+
+  private static Path serviceJar() throws IOException {
+    try (Stream<Path> files = Files.isDirectory(BUILT) ? Files.list(BUILT) : Stream.empty()) {
+      return files
+          .filter(file -> file.getFileName().toString().matches("sluice-server-.*\\.jar"))
+          .filter(file -> !file.getFileName().toString().endsWith("-tests.jar"))
+          .findFirst()
+          .orElseThrow(
+              () ->
+                  new IllegalStateException(
+                      BUILT.toAbsolutePath()
+                          + ": no jar of the service (expected: started by ./sluice bench http)"));
+    }
+  }
+
+  private static String classes() {
+    return Path.of(BareServer.class.getProtectionDomain().getCodeSource().getLocation().getPath())
+        .toString();
+  }
+
+  /** A JVM that said where it listens. */
+  private record Child(String name, Process process, String url) implements AutoCloseable {
+    static Child start(List<String> arguments, String greeting) throws IOException {
+      List<String> command = new ArrayList<>();
+      command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
+      command.add("-XX:+UseParallelGC"); // as ./sluice serve
+      command.addAll(arguments);
+      Process process =
+          new ProcessBuilder(command).redirectError(ProcessBuilder.Redirect.INHERIT).start();
+      Runtime.getRuntime().addShutdownHook(new Thread(process::destroy));
+      BufferedReader said = process.inputReader(StandardCharsets.UTF_8);
+      String line = said.readLine();
+      if (line == null || !line.startsWith(greeting)) {
+        process.destroy();
+        throw new IllegalStateException(
+            "%s: '%s' (expected: '%shttp://…')".formatted(arguments, line, greeting));
+      }
+      String name = greeting.substring(0, greeting.indexOf(' '));
+      return new Child(name, process, line.substring(greeting.length()));
+    }
+
+    /** The processor time it has used so far. */
+    Duration cpu() {
+      return process.info().totalCpuDuration().orElse(Duration.ZERO);
+    }
+
+    @Override
+    public void close() {
+      process.destroy();
+    }
+  }
+}
