@@ -14,11 +14,15 @@ import org.jspecify.annotations.Nullable;
 
 /** Operations that share one round trip: at most one call of each script. */
 final class Batch {
+  /** Lua hands no more than some 8,000 keys to one command. */
+  private static final int MOST_PLAIN_KEYS = 4_000;
+
   private final Function<Terms, EncodedTerms> encoding;
   private final boolean namesLogs;
   private final List<Group> groups = new ArrayList<>();
   private final List<PlainGroup> plainGroups = new ArrayList<>();
   private final List<Operation<?>> others = new ArrayList<>();
+  private int plainKeys;
 
   /** Plans of one cost under one terms, for the quick script. */
   private record Group(EncodedTerms.Quick quick, long cost, List<Operation.Judge> plans) {}
@@ -114,6 +118,9 @@ final class Batch {
 
   private boolean addPlain(Operation.Judge plan) {
     List<Charge> charges = plan.plan.charges();
+    if (plainKeys + charges.size() > MOST_PLAIN_KEYS) {
+      return false;
+    }
     List<EncodedTerms.Plain> terms = new ArrayList<>(charges.size());
     for (Charge charge : charges) {
       EncodedTerms.Plain plain = encoding.apply(charge.terms()).plain();
@@ -122,6 +129,7 @@ final class Batch {
       }
       terms.add(plain);
     }
+    plainKeys += charges.size();
     for (PlainGroup group : plainGroups) {
       if (group.fits(terms, plan)) {
         group.plans.add(plan);

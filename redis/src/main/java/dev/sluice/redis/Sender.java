@@ -181,8 +181,7 @@ final class Sender {
     return a == DONE ? b : a.thenCombine(b, (x, y) -> x);
   }
 
-  private CompletionStage<?> run(
-      Batch.ScriptCall call, int tries, Consumer<List<Object>> reader) {
+  private CompletionStage<?> run(Batch.ScriptCall call, int tries, Consumer<List<Object>> reader) {
     CompletionStage<List<Object>> stage;
     try {
       stage = link.run(call);
