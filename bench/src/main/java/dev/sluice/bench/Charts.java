@@ -158,14 +158,15 @@ final class Charts {
         new CategoryChartBuilder()
             .width(WIDTH)
             .height(HEIGHT)
-            .title("Latency of a decision on Redis, µs, log scale (less is better)")
+            .title(
+                "Latency of a decision on Redis by calls in flight, µs, log scale (less is better)")
             .build();
     plain(chart.getStyler());
     chart.getStyler().setAvailableSpaceFill(0.8).setYAxisLogarithmic(true).setYAxisMin(10.0);
     List<String> names = new ArrayList<>();
     for (String inFlight : List.of("1", "64", "512")) {
-      names.add(inFlight + " in flight, p50");
-      names.add(inFlight + " in flight, p99");
+      names.add("p50, " + inFlight);
+      names.add("p99, " + inFlight);
     }
     for (int i = 0; i < Tables.ON_REDIS.size(); i++) {
       Tables.Named each = Tables.ON_REDIS.get(i);

@@ -5,6 +5,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.function.Function;
 import java.util.function.IntToLongFunction;
@@ -22,6 +23,9 @@ final class ClosedLoop {
    */
   private static final int LONGEST_WAIT_SECONDS = 30;
 
+  /** No two loops ask for the same identities in the same order, or some would run dry early. */
+  private static final AtomicLong LOOPS = new AtomicLong();
+
   private final Function<String, CompletionStage<Boolean>> asked;
   private final String[] identities;
   private final long endNanos;
@@ -30,6 +34,7 @@ final class ClosedLoop {
   private final LongAdder passed = new LongAdder();
   private final LongAdder failed = new LongAdder();
   private final CountDownLatch under;
+  private final long seed = LOOPS.getAndIncrement() << Integer.SIZE;
 
   /** What a loop saw. */
   record Seen(Histogram nanos, double seconds, long passed, long failed) {
@@ -102,7 +107,7 @@ final class ClosedLoop {
     private long startedAt;
 
     Lane(int number, int step, long left, boolean inOrder) {
-      this.random = new SplittableRandom(number);
+      this.random = new SplittableRandom(seed + number);
       this.step = step;
       this.left = left;
       this.inOrder = inOrder;

@@ -116,8 +116,11 @@ final class RedisServer implements AutoCloseable {
             + Double.parseDouble(info.getOrDefault("used_cpu_sys", "0")));
   }
 
+  /** The memory in use but for what the connections hold, which comes and goes. */
   long usedMemory() {
-    return Long.parseLong(info("memory").getOrDefault("used_memory", "0"));
+    Map<String, String> info = info("memory");
+    return Long.parseLong(info.getOrDefault("used_memory", "0"))
+        - Long.parseLong(info.getOrDefault("mem_clients_normal", "0"));
   }
 
   /** How often commands whose names begin so were run, those inside scripts included. */

@@ -145,9 +145,9 @@ final class RedisSuite {
     return name.toLowerCase(Locale.ROOT).replaceAll("[^a-z0-9]", "");
   }
 
-  /** What an account weighs: each contender alone, one decision for each of 5,000 identities. */
+  /** What an account weighs: each contender alone, one decision for each of 10,000 identities. */
   private void bytes(List<Contender> all, Progress progress) {
-    String[] names = Extent.names(5_000);
+    String[] names = Extent.names(10_000);
     RedisCommands<String, String> redis = server.commands();
     for (Contender contender : all) {
       progress.next(contender.name() + ", bytes");
