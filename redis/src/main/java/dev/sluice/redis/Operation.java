@@ -162,17 +162,8 @@ abstract class Operation<R> {
     Decision readQuick(EncodedTerms.Quick quick, long now, long reply) {
       Charge charge = plan.charges().get(0);
       long lacks = reply >= 0 ? reply : -1 - reply;
-      long over = lacks + charge.cost() * quick.tokenMicros() - quick.fullMicros();
-      Balance balance =
-          new Balance(
-              charge.account(),
-              quick.bucket(),
-              true,
-              (quick.fullMicros() - lacks) / quick.tokenMicros(),
-              reply >= 0 ? 0 : over,
-              lacks,
-              0);
-      List<Balance> balances = List.of(balance);
+      long asked = reply >= 0 ? 0 : charge.cost();
+      List<Balance> balances = List.of(balance(charge, quick.bucket(), lacks, asked));
       if (reply < 0) {
         return new Decision.Denied(balances);
       }

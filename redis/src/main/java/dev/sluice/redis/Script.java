@@ -12,13 +12,13 @@ import java.util.HexFormat;
 record Script(String text, String digest) {
   /** Every kind of plan and all other operations. */
   static final Script WHOLE =
-      of("arithmetic", "bucket", "window", "parts", "log", "account", "take");
+      of("layout", "arithmetic", "bucket", "window", "parts", "log", "account", "take");
 
   /** The commonest plans only, one charge on one bucket, in a script that is cheap to start. */
-  static final Script QUICK = of("quick");
+  static final Script QUICK = of("layout", "brief", "quick");
 
   /** Plans on any number of buckets and windows. */
-  static final Script PLAIN = of("plain");
+  static final Script PLAIN = of("layout", "brief", "plain");
 
   /** What the quick and the plain script say of a plan that they did nothing about. */
   static final long SLOW = -9_007_199_254_740_991L;

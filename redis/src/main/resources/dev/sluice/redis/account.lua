@@ -19,9 +19,6 @@
 -- clock comes within one memory of its time. If the present has used anything by then, the strictest
 -- state of that time returns instead: both together might be too much.
 
--- A key outlives what it must remember by SLACK and up to a GRAIN more: it ends on a whole GRAIN since
--- EPOCH, so the quick script sees by a bucket alone whether a later moment needs a later end.
-local SLACK, GRAIN = 60000000, 300000000
 local SLACK_MILLIS = SLACK / 1000
 local KINDS = {b = bucket, f = window, s = parts}
 

@@ -14,9 +14,6 @@
 --                  ^^^^   and P is 1 * 10^7: one token every ten seconds
 -- (without the blank between them).
 
-local EPOCH = 1767225600000000 -- 2026-01-01T00:00:00Z
-local LATEST = 900000000000000 -- beyond that many microseconds after it, the long form is used
-
 local bucket = {}
 
 function bucket.lacking(limit, tally, now)

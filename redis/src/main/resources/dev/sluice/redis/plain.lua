@@ -15,21 +15,7 @@
 --        used of it now (units a bucket lacks, calls in a window); or SLOW alone if the plan needs the
 --        whole script, and nothing was done to it}
 
-local EPOCH = 1767225600000000 -- 2026-01-01T00:00:00Z
-local LATEST = 900000000000000
-local SLACK, GRAIN = 60000000, 300000000 -- of a TTL: see account.lua
-local SLOW = -9007199254740991
-
-local call, byte, sub, match, format = redis.call, string.byte, string.sub, string.match, string.format
-local fmod = math.fmod
-local digits = format('%d', 4503599627370496) == '4503599627370496' and '%d' or '%.0f'
-
-local now, expires, from = tonumber(ARGV[1]), 'PX', tonumber(ARGV[1])
-if now == 0 then
-  local time = call('TIME')
-  now, expires = time[1] * 1000000 + time[2], 'PXAT'
-end
-local since = now - EPOCH
+local match, fmod = string.match, math.fmod
 
 local all_terms = {}
 local a = 3
@@ -57,15 +43,7 @@ for t = 1, ARGV[2] do
   all_terms[t] = terms
 end
 
-local values = call('MGET', unpack(KEYS))
-local missing = {}
-for i = 1, #values do
-  if not values[i] then
-    missing[#missing + 1] = KEYS[i]
-  end
-end
--- MGET finds nothing where a value is of another type: the whole script replaces it.
-local is_foreign = #missing > 0 and call('EXISTS', unpack(missing)) > 0
+local values, is_foreign = find(1, #KEYS)
 
 -- What is used of each limit of an account, or false if that is not for this script to say.
 local function read(value, terms)
@@ -194,8 +172,6 @@ for w = 1, #written do
     end
     text = format(terms.shape, unpack(numbers))
   end
-  local stays = ends + 1 + SLACK - EPOCH
-  call('SET', key, text, expires,
-    format(digits, (stays - stays % GRAIN + GRAIN + EPOCH - from) / 1000))
+  write(key, text, ends + 1 - EPOCH)
 end
 return replies

@@ -9,12 +9,6 @@
 --        {-2, moment} instead of a plan's reply: nothing was done; send it again with the calendar
 --        rounds around that moment.
 
-local now = tonumber(ARGV[1])
-if now == 0 then
-  local time = redis.call('TIME')
-  now = tonumber(time[1]) * 1000000 + tonumber(time[2])
-end
-
 -- Terms: parts joined by '|'
 --   d,d,…        lock durations, or nothing;   memory     lock memory;   0 or 1   denied calls count
 --   reason       what a lock it sets is announced with, percent-encoded
