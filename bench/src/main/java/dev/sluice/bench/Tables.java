@@ -1,5 +1,6 @@
 package dev.sluice.bench;
 
+import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
@@ -105,32 +106,27 @@ final class Tables {
     return table.toString();
   }
 
-  private static String hot(Figures figures) {
-    StringBuilder table = header("contender", "decisions/s", "p50 µs", "p99 µs", "Redis CPU µs");
-    for (Named each : ON_HOT) {
-      String key = "redis.hot." + each.key();
-      row(
-          table,
-          each.name(),
-          number(figures.get(key + ".perSecond")),
-          number(figures.get(key + ".p50Micros")),
-          number(figures.get(key + ".p99Micros")),
-          number(figures.get(key + ".cpuMicros")));
+  /** A row for each: its name, then these figures of it. */
+  private static String rows(Figures figures, String prefix, List<Named> all, String... wanted) {
+    StringBuilder rows = new StringBuilder();
+    for (Named each : all) {
+      List<String> cells = new ArrayList<>(List.of(each.name()));
+      for (String figure : wanted) {
+        cells.add(number(figures.get(prefix + each.key() + "." + figure)));
+      }
+      row(rows, cells.toArray(new String[0]));
     }
-    return table.toString();
+    return rows.toString();
+  }
+
+  private static String hot(Figures figures) {
+    return header("contender", "decisions/s", "p50 µs", "p99 µs", "Redis CPU µs")
+        + rows(figures, "redis.hot.", ON_HOT, "perSecond", "p50Micros", "p99Micros", "cpuMicros");
   }
 
   private static String kinds(Figures figures) {
-    StringBuilder table = header("limit", "decisions/s", "Redis CPU µs");
-    for (Named each : KINDS) {
-      String key = "redis.kind." + each.key();
-      row(
-          table,
-          each.name(),
-          number(figures.get(key + ".perSecond")),
-          number(figures.get(key + ".cpuMicros")));
-    }
-    return table.toString();
+    return header("limit", "decisions/s", "Redis CPU µs")
+        + rows(figures, "redis.kind.", KINDS, "perSecond", "cpuMicros");
   }
 
   static final List<Named> KINDS =
@@ -142,32 +138,13 @@ final class Tables {
           new Named("plan3x2", "three limits, two facets"));
 
   private static String denied(Figures figures) {
-    StringBuilder table = header("contender", "denials/s", "p99 µs", "Redis commands per denial");
-    for (Named each : DENYING) {
-      String key = "denied." + each.key();
-      row(
-          table,
-          each.name(),
-          number(figures.get(key + ".perSecond")),
-          number(figures.get(key + ".p99Micros")),
-          number(figures.get(key + ".commandsPerDecision")));
-    }
-    return table.toString();
+    return header("contender", "denials/s", "p99 µs", "Redis commands per denial")
+        + rows(figures, "denied.", DENYING, "perSecond", "p99Micros", "commandsPerDecision");
   }
 
   private static String memory(Figures figures) {
-    StringBuilder table =
-        header("contender", "decisions/s, 2 threads", "ns per decision", "bytes allocated");
-    for (Named each : IN_JVM) {
-      String key = "memory." + each.key();
-      row(
-          table,
-          each.name(),
-          number(figures.get(key + ".perSecond")),
-          number(figures.get(key + ".nanosPerThread")),
-          number(figures.get(key + ".bytesAllocated")));
-    }
-    return table.toString();
+    return header("contender", "decisions/s, 2 threads", "ns per decision", "bytes allocated")
+        + rows(figures, "memory.", IN_JVM, "perSecond", "nanosPerThread", "bytesAllocated");
   }
 
   static final List<Named> GROWTHS =
