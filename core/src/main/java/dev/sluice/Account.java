@@ -1,5 +1,7 @@
 package dev.sluice;
 
+import org.jspecify.annotations.Nullable;
+
 /**
  * The name of an account: the state of one rule, all its limits and its lock, for one identity.
  *
@@ -9,6 +11,23 @@ public record Account(String rule, Identity identity, boolean colocated)
     implements Comparable<Account> {
   public Account(String rule, Identity identity) {
     this(rule, identity, false);
+  }
+
+  /*
+   * Written out: stores compare accounts for every decision, and the equality that the JVM gives to a
+   * record takes long to get as fast.
+   */
+  @Override
+  public boolean equals(@Nullable Object object) {
+    return object instanceof Account other
+        && identity.equals(other.identity)
+        && rule.equals(other.rule)
+        && colocated == other.colocated;
+  }
+
+  @Override
+  public int hashCode() {
+    return 31 * rule.hashCode() + identity.hashCode();
   }
 
   @Override

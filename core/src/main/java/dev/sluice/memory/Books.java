@@ -93,7 +93,7 @@ final class Books implements Page {
     if (aside != null && now >= aside.notBefore - wanted.memoryMicros(now)) {
       Held held = later(lock, aside.books.lock);
       books =
-          isUnused(now, wanted.memoryMicros(now))
+          isUnused(now, wanted)
               ? aside.books.locked(held)
               : strictest(wanted, aside.notBefore, held, null);
     }
@@ -233,16 +233,15 @@ final class Books implements Page {
 
   /** Whether nothing here could change a decision any more. */
   boolean isSpent(long now) {
-    long memory = terms == null ? 0 : terms.memoryMicros(now);
-    return aside == null && isLockForgotten(now) && isUnused(now, memory);
+    return aside == null && isLockForgotten(now) && isUnused(now, terms);
   }
 
-  /** Whether everything that was counted has come back, a log after the given memory. */
-  private boolean isUnused(long now, long memory) {
+  /** Whether everything that was counted has come back; a log is kept as long as terms matter. */
+  private boolean isUnused(long now, @Nullable Terms kept) {
     if (effective(now) != now) {
       return false;
     }
-    if (log != null && !log.isIdle(now, memory)) {
+    if (log != null && !log.isIdle(now, kept == null ? 0 : kept.memoryMicros(now))) {
       return false;
     }
     for (Tally tally : tallies) {
