@@ -68,7 +68,8 @@ sealed class Purse implements Page permits Cell {
         && books.onlyTally() instanceof Tally.Bucket bucket
         && isPossible(terms)
         && bucket.fullAt() <= 2 * Limit.LARGEST
-        && bucket.indebtedAt() == 0) {
+        && bucket.indebtedAt() == 0
+        && !bucket.isShut()) {
       return new Purse(terms, bucket.fullAt() * bucket.limit().unitsPerMicro() + bucket.units());
     }
     return books;
@@ -100,6 +101,11 @@ sealed class Purse implements Page permits Cell {
         return next;
       }
     }
+  }
+
+  /** Whether a look at its one number shows that the bucket is not full at a moment. */
+  boolean isLackingAt(long moment) {
+    return terms != null && fullAtUnits > moment * bucket(terms).unitsPerMicro();
   }
 
   boolean isClosed() {

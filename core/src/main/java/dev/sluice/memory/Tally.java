@@ -70,14 +70,27 @@ sealed interface Tally {
    * A token bucket, kept as the moment at which it will be full: {@code fullAt + units /
    * limit.unitsPerMicro()}.
    *
+   * <p>A whole microsecond written as units says that the bucket is shut: it gives nothing until
+   * that moment, and is full then.
+   *
    * @param indebtedAt when it went below empty, or 0: an empty bucket tells by itself when it could
    *     have been written, one in debt does not
    */
   record Bucket(TokenBucket limit, long fullAt, long units, long indebtedAt) implements Tally {
 
+    /** What is still to come, in units. */
+    private long coming(long now) {
+      return fullAt < now - 1 ? 0 : Math.max(0, (fullAt - now) * limit.unitsPerMicro() + units);
+    }
+
     /** What the bucket lacks, in units. */
     private long lacking(long now) {
-      return fullAt < now ? 0 : (fullAt - now) * limit.unitsPerMicro() + units;
+      long coming = coming(now);
+      return isShut() && coming > 0 ? Math.max(coming, limit.capacityUnits()) : coming;
+    }
+
+    boolean isShut() {
+      return units >= limit.unitsPerMicro();
     }
 
     private Bucket lackingUnits(long now, long lacking) {
@@ -105,7 +118,7 @@ sealed interface Tally {
         return new Bucket(bucket, fullAt, units, indebtedAt);
       }
       // Tokens keep their number, not their time. A token partly back counts as still out.
-      long out = Math.min(ceilDiv(lacking(now), limit.unitsPerToken()), bucket.capacity());
+      long out = Math.min(ceilDiv(coming(now), limit.unitsPerToken()), bucket.capacity());
       Bucket fresh = new Bucket(bucket, 0, 0, 0);
       return out == 0 ? fresh : fresh.lackingUnits(now, out * bucket.unitsPerToken());
     }
@@ -116,7 +129,7 @@ sealed interface Tally {
         return Balance.NEVER;
       }
       long over = lacking(now) + cost * limit.unitsPerToken() - limit.capacityUnits();
-      return over <= 0 ? 0 : ceilDiv(over, limit.unitsPerMicro());
+      return over <= 0 ? 0 : ceilDiv(isShut() ? coming(now) : over, limit.unitsPerMicro());
     }
 
     @Override
@@ -126,7 +139,7 @@ sealed interface Tally {
 
     @Override
     public long resetAfter(long now) {
-      return ceilDiv(lacking(now), limit.unitsPerMicro());
+      return ceilDiv(coming(now), limit.unitsPerMicro());
     }
 
     @Override
@@ -169,7 +182,8 @@ sealed interface Tally {
 
     @Override
     public Tally full(long now) {
-      return lackingUnits(now, limit.capacityUnits());
+      Bucket empty = lackingUnits(now, limit.capacityUnits());
+      return new Bucket(limit, empty.fullAt - 1, empty.units + limit.unitsPerMicro(), 0);
     }
   }
 

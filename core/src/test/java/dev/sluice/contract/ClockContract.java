@@ -75,7 +75,9 @@ public interface ClockContract {
 
       scene.clock.set(Scene.START);
       assertThat(scene.take(rule, 1).allowed()).as("%s: nothing extra", limit).isFalse();
-      scene.clock.advance(SPAN.plusSeconds(1));
+      scene.clock.advance(SPAN.minusSeconds(1));
+      assertThat(scene.take(rule, 1).allowed()).as("%s: within a window", limit).isFalse();
+      scene.clock.advance(Duration.ofSeconds(2));
       assertThat(scene.passing(rule, 9)).as("%s: open again", limit).isEqualTo(3);
     }
   }

@@ -230,7 +230,7 @@ local function is_unused(account, memory, now)
   for _, tally in ipairs(account.tallies) do
     local used
     if tally.kind == 'b' then
-      used = bucket.lacking(tally, tally, now) > 0
+      used = bucket.coming(tally, tally, now) > 0
     elseif tally.kind == 'f' then
       used = tally.start > now or (tally.used > 0 and tally.finish > now)
     else

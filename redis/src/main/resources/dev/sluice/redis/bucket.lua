@@ -6,7 +6,8 @@
 -- capacity * P. A missing tally is a full bucket.
 --
 -- Text:   bP/R,full_at,units,indebted_at
--- `indebted_at` is the moment at which it went below empty, or 0.
+-- `indebted_at` is the moment at which it went below empty, or 0. A whole microsecond written as units
+-- (R of them, or more) says that the bucket is shut: it gives nothing until it is full.
 --
 -- A bucket that is alone in its account, with neither debt nor lock, R = 1 and P = m * 10^e (m below
 -- 1000, e below 10) is written as one whole number instead, which Redis keeps without a string:
@@ -16,11 +17,22 @@
 
 local bucket = {}
 
-function bucket.lacking(limit, tally, now)
-  if tally.full_at < now then
+-- What is still to come, in units.
+function bucket.coming(limit, tally, now)
+  if tally.full_at < now - 1 then
     return 0
   end
-  return (tally.full_at - now) * limit.R + tally.units
+  return max(0, (tally.full_at - now) * limit.R + tally.units)
+end
+
+local function is_shut(limit, tally)
+  return tally.units >= limit.R
+end
+
+-- What the bucket lacks, in units.
+local function lacking_of(limit, tally, now)
+  local coming = bucket.coming(limit, tally, now)
+  return is_shut(limit, tally) and coming > 0 and max(coming, limit.capacity * limit.P) or coming
 end
 
 local function bucket_lacking(limit, now, lacking)
@@ -37,7 +49,9 @@ function bucket.fresh(limit)
 end
 
 function bucket.full(limit, now)
-  return bucket_lacking(limit, now, limit.capacity * limit.P)
+  local shut = bucket_lacking(limit, now, limit.capacity * limit.P)
+  shut.full_at, shut.units = shut.full_at - 1, shut.units + limit.R
+  return shut
 end
 
 function bucket.not_before(limit, tally)
@@ -53,7 +67,7 @@ end
 
 -- Tokens keep their number when the rate changes; one that is partly back counts as still out.
 function bucket.under(limit, tally, now)
-  local out = min(ceil_div(bucket.lacking(tally, tally, now), tally.P), limit.capacity)
+  local out = min(ceil_div(bucket.coming(tally, tally, now), tally.P), limit.capacity)
   return out == 0 and bucket.fresh(limit) or bucket_lacking(limit, now, out * limit.P)
 end
 
@@ -61,29 +75,32 @@ function bucket.retry_after(limit, tally, now, cost)
   if cost > limit.capacity then
     return NEVER
   end
-  local over = bucket.lacking(limit, tally, now) + cost * limit.P - limit.capacity * limit.P
+  local over = lacking_of(limit, tally, now) + cost * limit.P - limit.capacity * limit.P
+  if over > 0 and is_shut(limit, tally) then
+    over = bucket.coming(limit, tally, now)
+  end
   return over <= 0 and 0 or ceil_div(over, limit.R)
 end
 
 function bucket.remaining(limit, tally, now)
-  return div(max(0, limit.capacity * limit.P - bucket.lacking(limit, tally, now)), limit.P)
+  return div(max(0, limit.capacity * limit.P - lacking_of(limit, tally, now)), limit.P)
 end
 
 function bucket.reset_after(limit, tally, now)
-  return ceil_div(bucket.lacking(limit, tally, now), limit.R)
+  return ceil_div(bucket.coming(limit, tally, now), limit.R)
 end
 
 function bucket.plus(limit, tally, now, cost)
-  return bucket_lacking(limit, now, bucket.lacking(limit, tally, now) + cost * limit.P)
+  return bucket_lacking(limit, now, lacking_of(limit, tally, now) + cost * limit.P)
 end
 
 function bucket.recording(limit, tally, now, cost)
   local units = min(cost, div(LARGEST, limit.P)) * limit.P
-  return bucket_lacking(limit, now, min(bucket.lacking(limit, tally, now) + units, LARGEST))
+  return bucket_lacking(limit, now, min(lacking_of(limit, tally, now) + units, LARGEST))
 end
 
 function bucket.knocking(limit, tally, now, cost)
-  local lacking = bucket.lacking(limit, tally, now)
+  local lacking = lacking_of(limit, tally, now)
   local full = limit.capacity * limit.P
   return bucket_lacking(limit, now, max(lacking, min(lacking + cost * limit.P, full)))
 end
@@ -91,7 +108,7 @@ end
 function bucket.minus(limit, tally, now, back, mark, mark_units)
   local coming = mark < now and 0 or (mark - now) * limit.R + mark_units
   local most = min(back, div(LARGEST, limit.P)) * limit.P
-  local lacking = bucket.lacking(limit, tally, now)
+  local lacking = lacking_of(limit, tally, now)
   if lacking == 0 then
     return tally
   end

@@ -77,10 +77,10 @@ local function read(value, terms)
       used[i] = tonumber(found[f + 1]) > terms.start[i] and tonumber(found[f + 2]) or 0
       f = f + 3
     else
-      local left = found[f] - now
-      used[i] = left < 0 and 0 or left * terms.rate[i] + found[f + 1]
-      if used[i] > terms.most[i] then
-        return false
+      local left, units = found[f] - now, tonumber(found[f + 1])
+      used[i] = left < 0 and 0 or left * terms.rate[i] + units
+      if used[i] > terms.most[i] or units >= terms.rate[i] then
+        return false -- in debt, or shut
       end
       f = f + 2
     end
