@@ -3,6 +3,16 @@ package dev.sluice;
 /**
  * One debit of one account.
  *
- * @param enforced false for a rule in shadow mode: counted and reported, never in the way
+ * @param terms those of the rule, or of an override
  */
-public record Charge(Account account, Terms terms, long cost, boolean enforced) {}
+public record Charge(Rule rule, Identity identity, Terms terms, long cost) {
+  /** The account to debit. */
+  public Account account() {
+    return new Account(rule.name(), identity, rule.colocate());
+  }
+
+  /** False for a rule in shadow mode: counted and reported, never in the way. */
+  public boolean enforced() {
+    return rule.enforced();
+  }
+}

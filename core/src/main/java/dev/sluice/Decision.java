@@ -76,35 +76,37 @@ public sealed interface Decision {
   }
 
   /** The call may pass, and what it cost has been taken. */
-  final class Allowed implements Decision {
-    private final List<Balance> balances;
-    private final Supplier<Receipt> taken;
+  abstract non-sealed class Allowed implements Decision {
     private volatile @Nullable Receipt receipt;
 
-    /** An allowed call; the receipt is made when somebody asks for it. */
-    public Allowed(List<Balance> balances, Supplier<Receipt> taken) {
-      this.balances = balances;
-      this.taken = taken;
+    /** An allowed call whose receipt is made when somebody asks for it. */
+    public static Allowed of(List<Balance> balances, Supplier<Receipt> taken) {
+      return new Allowed() {
+        @Override
+        public List<Balance> balances() {
+          return balances;
+        }
+
+        @Override
+        protected Receipt taken() {
+          return taken.get();
+        }
+      };
     }
 
     @Override
-    public boolean allowed() {
+    public final boolean allowed() {
       return true;
     }
 
-    @Override
-    public List<Balance> balances() {
-      return balances;
-    }
-
     /** What was taken: give it back or settle it through the limiter. */
-    public Receipt receipt() {
+    public final Receipt receipt() {
       Receipt known = receipt;
       if (known == null) {
-        synchronized (taken) {
+        synchronized (this) {
           known = receipt;
           if (known == null) {
-            known = taken.get();
+            known = taken();
             receipt = known;
           }
         }
@@ -112,9 +114,12 @@ public sealed interface Decision {
       return known;
     }
 
+    /** Makes the receipt; called once at most. */
+    protected abstract Receipt taken();
+
     @Override
-    public String toString() {
-      return "Allowed" + balances;
+    public final String toString() {
+      return "Allowed" + balances();
     }
   }
 

@@ -9,7 +9,6 @@ import java.util.HexFormat;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.NavigableMap;
-import java.util.Objects;
 import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
@@ -37,13 +36,11 @@ public final class Identity implements Comparable<Identity> {
   private final String name;
   private final String value;
   private final @Nullable Identity rest;
-  private final int hash;
 
   private Identity(String name, String value, @Nullable Identity rest) {
     this.name = name;
     this.value = value;
     this.rest = rest;
-    this.hash = 31 * (31 * (rest == null ? 1 : rest.hash) + name.hashCode()) + value.hashCode();
   }
 
   public static Identity of(String name, String value) {
@@ -134,7 +131,7 @@ public final class Identity implements Comparable<Identity> {
   /** This identity reduced to the named facets, or null if one of them is missing. */
   @Nullable Identity only(String[] wanted) {
     if (wanted.length == 1 && rest == null) {
-      return name.equals(wanted[0]) ? this : null;
+      return same(name, wanted[0]) ? this : null;
     }
     Identity found = null;
     for (int i = wanted.length - 1; i >= 0; i--) {
@@ -181,15 +178,19 @@ public final class Identity implements Comparable<Identity> {
   @Override
   public boolean equals(@Nullable Object object) {
     return object instanceof Identity other
-        && hash == other.hash
-        && value.equals(other.value)
-        && name.equals(other.name)
-        && Objects.equals(rest, other.rest);
+        && same(value, other.value)
+        && same(name, other.name)
+        && (rest == null ? other.rest == null : rest.equals(other.rest));
+  }
+
+  @SuppressWarnings({"ReferenceEquality", "StringEquality"}) // as nearly always, and then done
+  private static boolean same(String a, String b) {
+    return a == b || a.equals(b);
   }
 
   @Override
   public int hashCode() {
-    return hash;
+    return 31 * (31 * (rest == null ? 1 : rest.hashCode()) + name.hashCode()) + value.hashCode();
   }
 
   /** The canonical text, such as {@code member=ann&promo=x%20y}. */

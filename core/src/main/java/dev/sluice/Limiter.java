@@ -4,7 +4,6 @@ import java.time.Duration;
 import java.time.InstantSource;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
@@ -46,10 +45,7 @@ public final class Limiter implements AutoCloseable {
 
   /** Judges a call, as soon as the store answers. */
   public CompletionStage<Decision> ask(Call call) {
-    return ask(source.rules().plan(call, clock));
-  }
-
-  private CompletionStage<Decision> ask(Plan plan) {
+    Plan plan = source.rules().plan(call, clock);
     return plan.charges().isEmpty()
         ? CompletableFuture.completedFuture(nothingToPay(plan))
         : store.take(plan);
@@ -57,12 +53,20 @@ public final class Limiter implements AutoCloseable {
 
   /** Judges a call and waits for the answer. */
   public Decision decide(Call call) {
-    return await(ask(call));
+    return decide(source.rules().plan(call, clock));
   }
 
   /** Judges a call of cost 1 by one rule and waits for the answer. */
   public Decision decide(String rule, Identity identity) {
-    return await(ask(source.rules().plan(rule, identity, 1, Intent.TAKE, null, clock)));
+    Rules.Compiled compiled = source.rules().compiled(rule);
+    Charge only = compiled.only(identity, 1, clock);
+    return only == null
+        ? decide(compiled.plan(identity, 1, Intent.TAKE, null, clock))
+        : store.decide(only);
+  }
+
+  private Decision decide(Plan plan) {
+    return plan.charges().isEmpty() ? nothingToPay(plan) : store.decide(plan);
   }
 
   /** Gives back all that a call took; false if its receipt was settled before. */
@@ -124,7 +128,7 @@ public final class Limiter implements AutoCloseable {
 
   private static Decision nothingToPay(Plan plan) {
     String id = plan.id();
-    return new Decision.Allowed(List.of(), () -> new Receipt(id == null ? "-" : id, 0, List.of()));
+    return Decision.Allowed.of(List.of(), () -> new Receipt(id == null ? "-" : id, 0, List.of()));
   }
 
   private static CompletionStage<Boolean> any(
@@ -138,13 +142,5 @@ public final class Limiter implements AutoCloseable {
         accounts.stream().map(account -> action.apply(account).toCompletableFuture()).toList();
     return CompletableFuture.allOf(stages.toArray(new CompletableFuture<?>[0]))
         .thenApply(all -> stages.stream().map(CompletableFuture::join).toList());
-  }
-
-  private static Decision await(CompletionStage<Decision> stage) {
-    try {
-      return stage.toCompletableFuture().join();
-    } catch (CompletionException e) {
-      throw e.getCause() instanceof RuntimeException cause ? cause : e;
-    }
   }
 }

@@ -10,4 +10,9 @@ import org.jspecify.annotations.Nullable;
  * @param policy what holds for the call when the store gives no answer in time
  */
 public record Plan(
-    List<Charge> charges, Intent intent, @Nullable String id, OnStoreFailure policy) {}
+    List<Charge> charges, Intent intent, @Nullable String id, OnStoreFailure policy) {
+  /** The plan of a call that pays one charge, without an id. */
+  public static Plan of(Charge charge) {
+    return new Plan(List.of(charge), Intent.TAKE, null, charge.rule().onStoreFailure());
+  }
+}

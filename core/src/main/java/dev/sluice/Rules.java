@@ -24,16 +24,10 @@ public final class Rules {
 
   private final Map<String, Compiled> byName;
   private final Map<String, Facet> facets;
-  private final Set<String> secret;
 
   private Rules(Map<String, Compiled> byName, Map<String, Facet> facets) {
     this.byName = byName;
     this.facets = facets;
-    this.secret =
-        facets.values().stream()
-            .filter(Facet::secret)
-            .map(Facet::name)
-            .collect(Collectors.toUnmodifiableSet());
   }
 
   public static Rules of(Rule... rules) {
@@ -48,9 +42,14 @@ public final class Rules {
   public static Rules of(Collection<Rule> rules, Collection<Facet> facets) {
     Map<String, Facet> facetsByName = new LinkedHashMap<>();
     facets.forEach(facet -> facetsByName.put(facet.name(), facet));
+    Set<String> secret =
+        facets.stream()
+            .filter(Facet::secret)
+            .map(Facet::name)
+            .collect(Collectors.toUnmodifiableSet());
     Map<String, Compiled> byName = new LinkedHashMap<>();
     for (Rule rule : rules) {
-      if (byName.put(rule.name(), new Compiled(rule)) != null) {
+      if (byName.put(rule.name(), new Compiled(rule, secret)) != null) {
         throw new IllegalArgumentException(
             "rule '" + rule.name() + "' is there twice (expected: one rule of a name)");
       }
@@ -95,33 +94,21 @@ public final class Rules {
   public Plan plan(Call call, InstantSource clock) {
     List<String> names = call.rules();
     if (names.size() == 1) {
-      return plan(names.get(0), call.identity(), call.cost(), call.intent(), call.id(), clock);
+      return compiled(names.get(0))
+          .plan(call.identity(), call.cost(), call.intent(), call.id(), clock);
     }
     List<Charge> charges = new ArrayList<>();
     OnStoreFailure policy = OnStoreFailure.ALLOW;
     for (int i = 0; i < names.size(); i++) {
       if (names.indexOf(names.get(i)) == i) {
         Compiled each = compiled(names.get(i));
-        List<Charge> its = each.charges(call.identity(), call.cost(), secret, clock);
+        List<Charge> its = each.charges(call.identity(), call.cost(), clock);
         charges.addAll(its);
-        boolean stricter = each.rule.onStoreFailure().compareTo(policy) > 0;
-        policy = !its.isEmpty() && stricter ? each.rule.onStoreFailure() : policy;
+        boolean stricter = each.policy().compareTo(policy) > 0;
+        policy = !its.isEmpty() && stricter ? each.policy() : policy;
       }
     }
     return new Plan(charges, call.intent(), call.id(), policy);
-  }
-
-  /** The plan of a call by one rule: the commonest, so it is made without a list of rules. */
-  Plan plan(
-      String rule,
-      Identity identity,
-      long cost,
-      Intent intent,
-      @Nullable String id,
-      InstantSource clock) {
-    Compiled one = compiled(rule);
-    List<Charge> charges = one.charges(identity, cost, secret, clock);
-    return new Plan(charges, intent, id, one.rule.onStoreFailure());
   }
 
   /** The accounts of a rule that an identity names in full; at least one, or it is an error. */
@@ -131,7 +118,7 @@ public final class Rules {
     for (String[] by : compiled.by(identity)) {
       Identity part = identity.only(by);
       if (part != null) {
-        accounts.add(compiled.account(part, secret));
+        accounts.add(compiled.charge(part, compiled.rule.terms(), 1).account());
       }
     }
     if (accounts.isEmpty()) {
@@ -147,7 +134,8 @@ public final class Rules {
     return accounts;
   }
 
-  private Compiled compiled(String name) {
+  /** The rule of a name, ready to plan by; it is an error if there is none. */
+  Compiled compiled(String name) {
     Compiled found = byName.get(name);
     if (found == null) {
       String hint =
@@ -178,12 +166,14 @@ public final class Rules {
   }
 
   /** A rule with its identities taken apart once, not on every call. */
-  private static final class Compiled {
+  static final class Compiled {
     private final Rule rule;
+    private final Set<String> secret;
     private final List<String[]> by;
 
-    Compiled(Rule rule) {
+    Compiled(Rule rule, Set<String> secret) {
       this.rule = rule;
+      this.secret = secret;
       this.by = rule.by().stream().map(Compiled::sortedFacets).toList();
     }
 
@@ -201,21 +191,40 @@ public final class Rules {
       return identity.facets().keySet().stream().map(name -> new String[] {name}).toList();
     }
 
-    List<Charge> charges(Identity identity, long cost, Set<String> secret, InstantSource clock) {
-      if (!rule.exempt().isEmpty() && isExempt(identity)) {
+    OnStoreFailure policy() {
+      return rule.onStoreFailure();
+    }
+
+    /** The one charge of a call, the commonest way; null if it has to be {@link #plan}ned. */
+    @Nullable Charge only(Identity identity, long cost, InstantSource clock) {
+      if (by.size() != 1 || isExempt(identity)) {
+        return null;
+      }
+      Identity part = identity.only(by.get(0));
+      return part == null ? null : charge(part, terms(identity, clock), cost);
+    }
+
+    /** The plan of a call by this rule. */
+    Plan plan(
+        Identity identity, long cost, Intent intent, @Nullable String id, InstantSource clock) {
+      return new Plan(charges(identity, cost, clock), intent, id, policy());
+    }
+
+    List<Charge> charges(Identity identity, long cost, InstantSource clock) {
+      Charge only = only(identity, cost, clock);
+      if (only != null) {
+        return List.of(only);
+      }
+      if (isExempt(identity)) {
         return List.of();
       }
-      Terms terms = rule.overrides().isEmpty() ? rule.terms() : termsFor(identity, clock);
+      Terms terms = terms(identity, clock);
       List<String[]> wanted = by(identity);
-      if (wanted.size() == 1) {
-        Identity part = identity.only(wanted.get(0));
-        return part == null ? missing(identity) : List.of(charge(part, terms, cost, secret));
-      }
       List<Charge> charges = new ArrayList<>(wanted.size());
       for (String[] facets : wanted) {
         Identity part = identity.only(facets);
         if (part != null) {
-          charges.add(charge(part, terms, cost, secret));
+          charges.add(charge(part, terms, cost));
         } else {
           missing(identity);
         }
@@ -223,13 +232,8 @@ public final class Rules {
       return charges.isEmpty() ? missing(identity) : charges;
     }
 
-    private Charge charge(Identity part, Terms terms, long cost, Set<String> secret) {
-      return new Charge(account(part, secret), terms, cost, rule.enforced());
-    }
-
-    Account account(Identity part, Set<String> secret) {
-      return new Account(
-          rule.name(), secret.isEmpty() ? part : part.hashing(secret), rule.colocate());
+    private Charge charge(Identity part, Terms terms, long cost) {
+      return new Charge(rule, secret.isEmpty() ? part : part.hashing(secret), terms, cost);
     }
 
     private List<Charge> missing(Identity identity) {
@@ -245,6 +249,10 @@ public final class Rules {
     }
 
     private boolean isExempt(Identity identity) {
+      return !rule.exempt().isEmpty() && isAmongExempt(identity);
+    }
+
+    private boolean isAmongExempt(Identity identity) {
       for (Map<String, String> exempt : rule.exempt()) {
         if (matches(exempt, identity)) {
           return true;
@@ -253,7 +261,11 @@ public final class Rules {
       return false;
     }
 
-    private Terms termsFor(Identity identity, InstantSource clock) {
+    private Terms terms(Identity identity, InstantSource clock) {
+      return rule.overrides().isEmpty() ? rule.terms() : specialTerms(identity, clock);
+    }
+
+    private Terms specialTerms(Identity identity, InstantSource clock) {
       for (Rule.Special special : rule.overrides()) {
         Instant until = special.until();
         if ((until == null || clock.instant().isBefore(until))

@@ -3,6 +3,7 @@ package dev.sluice;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
 import org.jspecify.annotations.Nullable;
 
@@ -18,6 +19,20 @@ public interface Store extends AutoCloseable {
 
   /** Judges a plan: taken whole or not at all. */
   CompletionStage<Decision> take(Plan plan);
+
+  /** Judges the commonest call, one that pays a single charge, and waits for the answer. */
+  default Decision decide(Charge charge) {
+    return decide(Plan.of(charge));
+  }
+
+  /** Judges a plan and waits for the answer. */
+  default Decision decide(Plan plan) {
+    try {
+      return take(plan).toCompletableFuture().join();
+    } catch (CompletionException e) {
+      throw e.getCause() instanceof RuntimeException cause ? cause : e;
+    }
+  }
 
   /**
    * Settles what was taken with what it really cost: the rest is given back, more is recorded.

@@ -30,12 +30,12 @@ final class MemorySuite {
    * @param roundsOfAll how often the others
    * @param forks 1 for a JVM of its own, 0 to stay in this one
    * @param warmUpMillis how long each runs before it counts; on two cores, where the compiler
-   *     competes with the two threads, it takes some six seconds until the rate no longer rises
+   *     competes with the two threads, it takes some three seconds until the rate no longer rises
    * @param millis how long it is measured
    */
   record Pace(int rounds, int roundsOfAll, int forks, long warmUpMillis, long millis) {
     static Pace of(Extent extent) {
-      return extent.isQuick() ? new Pace(2, 1, 1, 7_000, 1_000) : new Pace(5, 3, 1, 9_000, 3_000);
+      return extent.isQuick() ? new Pace(3, 1, 1, 4_000, 1_000) : new Pace(5, 3, 1, 9_000, 3_000);
     }
 
     List<String> of(int round) {

@@ -68,6 +68,11 @@ final class Cell extends Purse {
     }
   }
 
+  /** Whether a glance shows that not all has come back by a moment; if not, ask the books. */
+  boolean isBusyAt(long moment) {
+    return page instanceof Purse purse && purse.isLackingAt(moment);
+  }
+
   /** The books, once nobody claims them; null if this cell is no longer in use. */
   @Nullable Books read() {
     while (true) {

@@ -50,7 +50,7 @@ record Judgement(Decision decision, Books[] after) {
     }
     return denied
         ? new Decision.Denied(balances)
-        : new Decision.Allowed(balances, () -> receipt(plan, now, List.of()));
+        : Decision.Allowed.of(balances, () -> receipt(plan, now, List.of()));
   }
 
   private static Judgement denied(Plan plan, Books[] books, long now) {
@@ -103,7 +103,7 @@ record Judgement(Decision decision, Books[] after) {
       books[i].balances(charge, now, 0, null, balances);
     }
     return new Judgement(
-        new Decision.Allowed(balances, () -> taken(plan, books, refused, now, effective, id)),
+        Decision.Allowed.of(balances, () -> taken(plan, books, refused, now, effective, id)),
         books);
   }
 
@@ -115,7 +115,7 @@ record Judgement(Decision decision, Books[] after) {
       Charge charge = charges.get(i);
       if (!charge.enforced() && !fits(plan, charge, books[i], now)) {
         for (int j = 0; j < books.length; j++) {
-          refused[j] |= charges.get(j).account().rule().equals(charge.account().rule());
+          refused[j] |= charges.get(j).rule().name().equals(charge.rule().name());
         }
       }
     }

@@ -14,6 +14,7 @@ import dev.sluice.Plan;
 import dev.sluice.Receipt;
 import dev.sluice.Restriction;
 import dev.sluice.Store;
+import dev.sluice.Terms;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.InstantSource;
@@ -100,12 +101,21 @@ public final class MemoryStore implements Store {
 
   @Override
   public CompletionStage<Decision> take(Plan plan) {
+    return CompletableFuture.completedFuture(decide(plan));
+  }
+
+  @Override
+  public Decision decide(Charge charge) {
+    Decision paid = pay(charge, null);
+    return paid == null ? judgeUnpaid(Plan.of(charge)) : paid;
+  }
+
+  @Override
+  public Decision decide(Plan plan) {
     String id = plan.id();
-    Decision decision =
-        id == null || plan.intent() == Intent.PEEK
-            ? judge(plan)
-            : answers.get(new Seen(id, accounts(plan)), seen -> judge(plan));
-    return CompletableFuture.completedFuture(decision);
+    return id == null || plan.intent() == Intent.PEEK
+        ? judge(plan)
+        : answers.get(new Seen(id, accounts(plan)), seen -> judge(plan));
   }
 
   /** How many accounts are kept now. */
@@ -118,24 +128,28 @@ public final class MemoryStore implements Store {
   }
 
   private Decision judge(Plan plan) {
-    long now = now();
     if (plan.charges().size() != 1) {
-      return judgeClaimed(plan, now);
+      return judgeClaimed(plan, now());
     }
-    Charge charge = plan.charges().get(0);
-    Decision paid = plan.intent() == Intent.TAKE ? pay(charge, plan.id(), now) : null;
-    Decision alone = paid == null ? judgeAlone(plan, charge, now) : paid;
+    Decision paid = plan.intent() == Intent.TAKE ? pay(plan.charges().get(0), plan.id()) : null;
+    return paid == null ? judgeUnpaid(plan) : paid;
+  }
+
+  /** The way of a single charge that no purse pays. */
+  private Decision judgeUnpaid(Plan plan) {
+    long now = now();
+    Decision alone = judgeAlone(plan, plan.charges().get(0), now);
     return alone == null ? judgeClaimed(plan, now) : alone;
   }
 
   /** The way of nearly every call: its account has a purse, and that pays. Null if it does not. */
-  private @Nullable Decision pay(Charge charge, @Nullable String id, long now) {
-    Cell cell = vault.findOrMake(charge.account(), charge.terms(), now);
+  private @Nullable Decision pay(Charge charge, @Nullable String id) {
+    long now = now();
+    Cell cell = vault.findOrMake(charge.rule().name(), charge.identity(), charge.terms(), now);
     if (charge.cost() > 0 && cell.page() instanceof Purse purse) {
       long paid = purse.take(charge.terms(), now, charge.cost());
       if (paid != Purse.REFUSED) {
-        Taken taken = new Taken(charge, id, now, paid);
-        return new Decision.Allowed(taken, taken);
+        return new Taken(charge, id, now, paid);
       }
     }
     return null;
@@ -146,7 +160,7 @@ public final class MemoryStore implements Store {
     Account account = charge.account();
     boolean looks = plan.intent() == Intent.PEEK;
     while (true) {
-      Cell cell = looks ? existing(account) : vault.findOrMake(account, charge.terms(), now);
+      Cell cell = looks ? existing(account) : findOrMake(account, charge.terms(), now);
       Page page = cell.page();
       if (page == null) {
         forget(account, cell);
@@ -293,15 +307,19 @@ public final class MemoryStore implements Store {
     }
   }
 
+  private Cell findOrMake(Account account, @Nullable Terms terms, long now) {
+    return vault.findOrMake(account.rule(), account.identity(), terms, now);
+  }
+
   /** The cell of an account, one that nobody else sees if it has none. */
   private Cell existing(Account account) {
-    Cell found = vault.find(account);
+    Cell found = vault.find(account.rule(), account.identity());
     return found == null ? new Cell(null) : found;
   }
 
   /** Takes a cell that is no longer in use off the maps, so that the account gets a new one. */
   private void forget(Account account, Cell cell) {
-    vault.remove(account, cell);
+    vault.remove(account.rule(), account.identity(), cell);
     locks.computeIfPresent(account, (key, held) -> held.cell == cell ? null : held);
   }
 
@@ -333,7 +351,7 @@ public final class MemoryStore implements Store {
         Books claimed = null;
         while (claimed == null) {
           Account account = accounts.get(i);
-          Cell cell = looks ? existing(account) : vault.findOrMake(account, null, now);
+          Cell cell = looks ? existing(account) : findOrMake(account, null, now);
           claimed = cell.claim();
           if (claimed == null) {
             forget(account, cell);

@@ -2,16 +2,14 @@ package dev.sluice.memory;
 
 import dev.sluice.Balance;
 import dev.sluice.Charge;
+import dev.sluice.Decision;
 import dev.sluice.Receipt;
-import java.util.AbstractList;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Objects;
-import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /** What a purse paid: the one balance and the receipt, worked out when somebody asks. */
-final class Taken extends AbstractList<Balance> implements Supplier<Receipt> {
+final class Taken extends Decision.Allowed {
   /*
    * Many callers want to know no more than whether a call may pass. The divisions that tell what
    * remains and when all is back are left to those who read it.
@@ -29,20 +27,14 @@ final class Taken extends AbstractList<Balance> implements Supplier<Receipt> {
   }
 
   @Override
-  public int size() {
-    return 1;
-  }
-
-  @Override
-  public Balance get(int index) {
-    Objects.checkIndex(index, 1);
+  public List<Balance> balances() {
     List<Balance> balances = new ArrayList<>(1);
     books().balances(charge, now, 0, null, balances);
-    return balances.get(0);
+    return balances;
   }
 
   @Override
-  public Receipt get() {
+  protected Receipt taken() {
     return new Receipt(Judgement.idOf(id), now, List.of(books().receipt(charge, now)));
   }
 

@@ -1,6 +1,5 @@
 package dev.sluice.memory;
 
-import dev.sluice.Account;
 import dev.sluice.Identity;
 import dev.sluice.Terms;
 import java.util.Collections;
@@ -65,9 +64,9 @@ final class Vault {
   }
 
   /** The cell of an account, or null. */
-  @Nullable Cell find(Account account) {
-    ConcurrentHashMap<Identity, Cell> cells = byRule.get(account.rule());
-    Cell found = cells == null ? null : cells.get(account.identity());
+  @Nullable Cell find(String rule, Identity identity) {
+    ConcurrentHashMap<Identity, Cell> cells = byRule.get(rule);
+    Cell found = cells == null ? null : cells.get(identity);
     if (found != null) {
       found.touch();
     }
@@ -75,14 +74,14 @@ final class Vault {
   }
 
   /** The cell of an account, a new one if it has none. */
-  Cell findOrMake(Account account, @Nullable Terms terms, long now) {
-    Cell found = find(account);
-    return found == null ? make(account, terms, now) : found;
+  Cell findOrMake(String rule, Identity identity, @Nullable Terms terms, long now) {
+    Cell found = find(rule, identity);
+    return found == null ? make(rule, identity, terms, now) : found;
   }
 
-  private Cell make(Account account, @Nullable Terms terms, long now) {
+  private Cell make(String rule, Identity identity, @Nullable Terms terms, long now) {
     Cell fresh = new Cell(terms);
-    Cell raced = cells(account.rule()).putIfAbsent(account.identity(), fresh);
+    Cell raced = cells(rule).putIfAbsent(identity, fresh);
     if (raced != null) {
       return raced;
     }
@@ -98,11 +97,7 @@ final class Vault {
   }
 
   /** Takes a retired cell out. */
-  void remove(Account account, Cell cell) {
-    remove(account.rule(), account.identity(), cell);
-  }
-
-  private void remove(String rule, Identity identity, Cell cell) {
+  void remove(String rule, Identity identity, Cell cell) {
     if (cells(rule).remove(identity, cell)) {
       removed.incrementAndGet();
     }
@@ -144,7 +139,9 @@ final class Vault {
     if (hand.hasNext()) {
       Map.Entry<Identity, Cell> entry = hand.next();
       Cell cell = entry.getValue();
-      if (cell.retireIf(books -> isDroppable(books, now)) || orIf.test(cell)) {
+      boolean spent =
+          !cell.isBusyAt(now - SLACK_MICROS) && cell.retireIf(books -> isDroppable(books, now));
+      if (spent || orIf.test(cell)) {
         remove(ruleAtHand, entry.getKey(), cell);
       }
     }

@@ -47,7 +47,7 @@ class Broken implements Store {
   static Plan terms(Plan plan, UnaryOperator<Terms> other) {
     List<Charge> charges =
         plan.charges().stream()
-            .map(c -> new Charge(c.account(), other.apply(c.terms()), c.cost(), c.enforced()))
+            .map(c -> new Charge(c.rule(), c.identity(), other.apply(c.terms()), c.cost()))
             .toList();
     return new Plan(charges, plan.intent(), plan.id(), plan.policy());
   }
@@ -73,7 +73,7 @@ class Broken implements Store {
             decision -> {
               List<Balance> balances = decision.balances().stream().map(this::balance).toList();
               return decision instanceof Decision.Allowed allowed
-                  ? new Decision.Allowed(balances, allowed::receipt)
+                  ? Decision.Allowed.of(balances, allowed::receipt)
                   : new Decision.Denied(balances);
             });
   }

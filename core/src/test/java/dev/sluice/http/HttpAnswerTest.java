@@ -27,7 +27,7 @@ class HttpAnswerTest {
   }
 
   private static Decision allowed(Balance... balances) {
-    return new Decision.Allowed(List.of(balances), () -> new Receipt("-", 0, List.of()));
+    return Decision.Allowed.of(List.of(balances), () -> new Receipt("-", 0, List.of()));
   }
 
   private static Decision denied(Balance... balances) {

@@ -128,13 +128,13 @@ final class Guard implements Store {
             .map(
                 charge ->
                     new Charge(
-                        charge.account(),
+                        charge.rule(),
+                        charge.identity(),
                         new Terms(
                             charge.terms().limits().stream().map(this::share).toList(),
                             charge.terms().lock(),
                             charge.terms().countDenied()),
-                        charge.cost(),
-                        charge.enforced()))
+                        charge.cost()))
             .toList();
     return new Plan(charges, plan.intent(), plan.id(), plan.policy());
   }

@@ -110,7 +110,7 @@ abstract class Operation<R> {
 
     private static int firstOfRule(List<Charge> charges, int i) {
       int first = 0;
-      while (!charges.get(first).account().rule().equals(charges.get(i).account().rule())) {
+      while (!charges.get(first).rule().name().equals(charges.get(i).rule().name())) {
         first++;
       }
       return first;
@@ -147,7 +147,7 @@ abstract class Operation<R> {
       }
       String id = plan.id() == null ? madeId() : plan.id();
       return number(numbers.get(0)) == 1
-          ? new Decision.Allowed(balances, () -> new Receipt(id, now, entries))
+          ? Decision.Allowed.of(balances, () -> new Receipt(id, now, entries))
           : new Decision.Denied(balances);
     }
 
@@ -167,7 +167,7 @@ abstract class Operation<R> {
       if (reply < 0) {
         return new Decision.Denied(balances);
       }
-      return new Decision.Allowed(
+      return Decision.Allowed.of(
           balances,
           () -> {
             List<Receipt.Mark> marks = List.of(new Receipt.Mark(now + lacks, 0));
@@ -199,7 +199,7 @@ abstract class Operation<R> {
         entries.add(new Receipt.Entry(charge.account(), charge.terms(), charge.cost(), marks));
       }
       return allowed
-          ? new Decision.Allowed(balances, () -> new Receipt(madeId(), now, entries))
+          ? Decision.Allowed.of(balances, () -> new Receipt(madeId(), now, entries))
           : new Decision.Denied(balances);
     }
 

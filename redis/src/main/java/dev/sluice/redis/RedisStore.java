@@ -177,7 +177,7 @@ public final class RedisStore implements Store {
 
   private static Decision merged(
       Plan plan, List<Decision> decisions, Map<Account, List<Balance>> givenBack) {
-    return new Decision.Allowed(
+    return Decision.Allowed.of(
         balances(plan, decisions, givenBack),
         () -> {
           List<String> ids = new ArrayList<>();

@@ -1,6 +1,5 @@
 package dev.sluice.redis;
 
-import dev.sluice.Account;
 import dev.sluice.Charge;
 import dev.sluice.Decision;
 import dev.sluice.Identity;
@@ -8,7 +7,7 @@ import dev.sluice.Intent;
 import dev.sluice.Limit;
 import dev.sluice.OnStoreFailure;
 import dev.sluice.Plan;
-import dev.sluice.Terms;
+import dev.sluice.Rule;
 import java.io.BufferedOutputStream;
 import java.io.DataOutputStream;
 import java.io.IOException;
@@ -55,8 +54,9 @@ final class HistoryRecorder {
    */
   record Entry(int limit, int account, long cost, boolean allowed, long from, long to) {}
 
-  static Account account(int limit, int account) {
-    return new Account("rule" + limit, Identity.of("who", "a" + account));
+  static Charge charge(int limit, int account, long cost) {
+    Rule rule = Rule.named("rule" + limit).limit(LIMITS.get(limit)).build();
+    return new Charge(rule, Identity.of("who", "a" + account), rule.terms(), cost);
   }
 
   public static void main(String[] arguments) throws Exception {
@@ -84,7 +84,7 @@ final class HistoryRecorder {
       int limit = random.nextInt(LIMITS.size());
       int account = random.nextInt(ACCOUNTS);
       long cost = random.nextInt(8) == 0 ? 2 : 1;
-      Charge charge = new Charge(account(limit, account), Terms.of(LIMITS.get(limit)), cost, true);
+      Charge charge = charge(limit, account, cost);
       Plan plan = new Plan(List.of(charge), Intent.TAKE, null, OnStoreFailure.ALLOW);
       long asked = now();
       Decision decision = store.take(plan).toCompletableFuture().join();

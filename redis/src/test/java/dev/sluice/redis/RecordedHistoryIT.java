@@ -11,7 +11,6 @@ import dev.sluice.Limit.SlidingWindow;
 import dev.sluice.Limit.TokenBucket;
 import dev.sluice.OnStoreFailure;
 import dev.sluice.Plan;
-import dev.sluice.Terms;
 import dev.sluice.memory.MemoryStore;
 import dev.sluice.redis.HistoryRecorder.Entry;
 import dev.sluice.redis.testing.RedisProcess;
@@ -113,7 +112,7 @@ class RecordedHistoryIT {
     assertThat(denied.stream().filter(e -> !isJustified(limit, allowed, e)))
         .as("oracle 2, %s", limit)
         .isEmpty();
-    assertThat(refusedAlone(limit, which, account, allowed)).as("oracle 3, %s", limit).isEmpty();
+    assertThat(refusedAlone(which, account, allowed)).as("oracle 3, %s", limit).isEmpty();
     if (which >= 4) {
       long cost = allowed.stream().mapToLong(Entry::cost).sum();
       assertThat(cost).as("oracle 11, %s", limit).isBetween(limit.quota() - 1, limit.quota());
@@ -221,16 +220,13 @@ class RecordedHistoryIT {
   }
 
   /** The trace without the denied calls, alone in memory: every call must pass again. */
-  private static List<Entry> refusedAlone(
-      Limit limit, int which, int account, List<Entry> allowed) {
+  private static List<Entry> refusedAlone(int which, int account, List<Entry> allowed) {
     long[] now = {0};
     MemoryStore alone = MemoryStore.create(() -> Instant.EPOCH.plus(now[0], ChronoUnit.MICROS));
-    Terms terms = Terms.of(limit);
     List<Entry> refused = new ArrayList<>();
     for (Entry entry : allowed) {
       now[0] = entry.from();
-      Charge charge =
-          new Charge(HistoryRecorder.account(which, account), terms, entry.cost(), true);
+      Charge charge = HistoryRecorder.charge(which, account, entry.cost());
       Plan plan = new Plan(List.of(charge), Intent.TAKE, null, OnStoreFailure.ALLOW);
       if (!alone.take(plan).toCompletableFuture().join().allowed()) {
         refused.add(entry);
@@ -240,8 +236,7 @@ class RecordedHistoryIT {
   }
 
   private static long remaining(RedisStore store, int which, int account) {
-    Limit limit = HistoryRecorder.LIMITS.get(which);
-    Charge charge = new Charge(HistoryRecorder.account(which, account), Terms.of(limit), 1, true);
+    Charge charge = HistoryRecorder.charge(which, account, 1);
     Plan plan = new Plan(List.of(charge), Intent.PEEK, null, OnStoreFailure.ALLOW);
     Decision decision = store.take(plan).toCompletableFuture().join();
     return decision.balances().get(0).remaining();

@@ -15,6 +15,7 @@ import dev.sluice.OnStoreFailure;
 import dev.sluice.Plan;
 import dev.sluice.Receipt;
 import dev.sluice.Restriction;
+import dev.sluice.Rule;
 import dev.sluice.Terms;
 import dev.sluice.memory.MemoryStore;
 import dev.sluice.redis.testing.RedisProcess;
@@ -80,7 +81,7 @@ class TwinIT {
     private final MemoryStore memory;
     private final List<Account> accounts = new ArrayList<>();
     private final List<List<Terms>> terms = new ArrayList<>();
-    private final boolean[] enforced = new boolean[2];
+    private final List<Rule> rules = new ArrayList<>();
     private final int[] inForce = new int[2];
     private final List<Receipt[]> receipts = new ArrayList<>();
     private final StringBuilder told = new StringBuilder();
@@ -108,7 +109,8 @@ class TwinIT {
         accounts.add(new Account(chance(2) ? "r" : "r" + i, Identity.of("who", name + "-" + i)));
         Terms first = terms();
         terms.add(List.of(first, chance(2) ? first : otherTerms(first), terms()));
-        enforced[i] = !chance(6);
+        Rule.Builder rule = Rule.named(accounts.get(i).rule()).limit(first.limits().get(0));
+        rules.add((chance(6) ? rule.shadow() : rule).build());
       }
       boolean hasLogs =
           terms.stream()
@@ -259,7 +261,7 @@ class TwinIT {
       for (int i = 0; i < 2; i++) {
         if (both || i == only) {
           Terms in = terms.get(i).get(inForce[i]);
-          charges.add(new Charge(accounts.get(i), in, cost, enforced[i]));
+          charges.add(new Charge(rules.get(i), accounts.get(i).identity(), in, cost));
         }
       }
       Intent intent =
