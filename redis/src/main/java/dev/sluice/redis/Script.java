@@ -17,6 +17,9 @@ record Script(String text, String digest) {
   /** The commonest plans only, one charge on one bucket, in a script that is cheap to start. */
   static final Script QUICK = of("layout", "brief", "quick");
 
+  /** One plan of the same kind, in a script that is cheaper still. */
+  static final Script ONE = of("layout", "one");
+
   /** Plans on any number of buckets and windows. */
   static final Script PLAIN = of("layout", "brief", "plain");
 
