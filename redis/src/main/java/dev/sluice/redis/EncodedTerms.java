@@ -159,8 +159,9 @@ final class EncodedTerms {
       leastQuota = Math.min(leastQuota, limit.quota());
       if (limit instanceof TokenBucket bucket) {
         String rate = "b" + bucket.unitsPerToken() + "/" + bucket.unitsPerMicro() + ",";
-        patterns.add(literal(rate) + "(%d+),(%d+),0");
-        shapes.add(rate + "%d,%d,0");
+        boolean hasUnits = bucket.unitsPerMicro() > 1; // else there are none, or it is shut
+        patterns.add(literal(rate) + (hasUnits ? "(%d+),(%d+),0" : "(%d+),0,0"));
+        shapes.add(rate + (hasUnits ? "%d,%d,0" : "%d,0,0"));
         words.add("b");
         words.add(Long.toString(bucket.capacityUnits()));
         words.add(Long.toString(bucket.unitsPerToken()));

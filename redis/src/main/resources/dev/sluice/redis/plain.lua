@@ -45,13 +45,16 @@ end
 
 local values, is_foreign = find(1, #KEYS)
 
--- What is used of each limit of an account, or false if that is not for this script to say.
+-- What is used of each limit of an account, then its terms (and later, whether it is to be written);
+-- or false if that is not for this script to say.
 local function read(value, terms)
-  local used = {terms = terms}
+  local limits = #terms.most
   if not value then
-    for i = 1, #terms.most do
+    local used = {}
+    for i = 1, limits do
       used[i] = 0
     end
+    used[limits + 1] = terms
     return not is_foreign and (terms.tag == '' or terms.has_short_form) and used
   end
   if terms.tag ~= '' then
@@ -59,36 +62,40 @@ local function read(value, terms)
       return false
     end
     local lacks = sub(value, 1, -5) - since
-    used[1] = lacks < 0 and 0 or lacks
-    return lacks <= terms.most[1] and used
+    return lacks <= terms.most[1] and {lacks < 0 and 0 or lacks, terms}
   end
-  local found = {match(value, terms.pattern)}
-  if not found[1] then
+  local used = {match(value, terms.pattern)} -- the numbers of the text, each replaced by what it says
+  if not used[1] then
     return false
   end
   local f = 1
-  for i = 1, #terms.most do
-    local length = terms.length[i]
+  for i = 1, limits do
+    local length, rate = terms.length[i], terms.rate[i]
     if length then
       -- The round that the text tells of: start, end, used.
-      if tonumber(found[f]) > now then
+      if tonumber(used[f]) > now then
         return false
       end
-      used[i] = tonumber(found[f + 1]) > terms.start[i] and tonumber(found[f + 2]) or 0
+      used[i] = tonumber(used[f + 1]) > terms.start[i] and tonumber(used[f + 2]) or 0
       f = f + 3
     else
-      local left, units = found[f] - now, tonumber(found[f + 1])
-      used[i] = left < 0 and 0 or left * terms.rate[i] + units
-      if used[i] > terms.most[i] or units >= terms.rate[i] then
+      local left, units = used[f] - now, 0
+      if rate > 1 then
+        units = tonumber(used[f + 1])
+        f = f + 1
+      end
+      used[i] = left < 0 and 0 or left * rate + units
+      if used[i] > terms.most[i] or units >= rate then
         return false -- in debt, or shut
       end
-      f = f + 2
+      f = f + 1
     end
   end
+  used[limits + 1], used[limits + 2] = terms, nil
   return used
 end
 
-local replies, accounts, written = {now}, {}, {}
+local replies, accounts, written, terms_of = {now}, {}, {}, {}
 local r, k = 1, 0
 while ARGV[a] do
   local plans, n = tonumber(ARGV[a]), tonumber(ARGV[a + 1])
@@ -106,7 +113,7 @@ while ARGV[a] do
         used = read(values[k + j], its)
         accounts[key] = used
       end
-      if not used or used.terms ~= its then
+      if not used or used[#its.most + 1] ~= its then
         is_slow = true
         break
       end
@@ -133,9 +140,10 @@ while ARGV[a] do
           r = r + 1
           replies[r] = used[i]
         end
-        if fits and not used.is_written then
-          used.is_written = true
+        if fits and not used[#unit + 2] then
+          used[#unit + 2] = true
           written[#written + 1] = key
+          terms_of[#written] = its
         end
       end
     end
@@ -143,16 +151,16 @@ while ARGV[a] do
   end
 end
 
+local numbers = {}
 for w = 1, #written do
-  local key = written[w]
+  local key, terms = written[w], terms_of[w]
   local used = accounts[key]
-  local terms = used.terms
   local ends, text = 0, nil
   if terms.tag ~= '' then
     ends = now + used[1]
     text = format(digits, ends - EPOCH) .. terms.tag
   else
-    local numbers, f = {}, 0
+    local f = 0
     for i = 1, #terms.most do
       local length, rate = terms.length[i], terms.rate[i]
       local last
@@ -161,16 +169,16 @@ for w = 1, #written do
         numbers[f + 1], numbers[f + 2], numbers[f + 3] = terms.start[i], last, used[i]
         f = f + 3
       else
-        local units = fmod(used[i], rate)
+        local units = rate > 1 and fmod(used[i], rate) or 0
         last = now + (used[i] - units) / rate
         numbers[f + 1], numbers[f + 2] = last, units
-        f = f + 2
+        f = f + (rate > 1 and 2 or 1)
       end
       if last > ends then
         ends = last
       end
     end
-    text = format(terms.shape, unpack(numbers))
+    text = format(terms.shape, unpack(numbers, 1, f))
   end
   write(key, text, ends + 1 - EPOCH)
 end
