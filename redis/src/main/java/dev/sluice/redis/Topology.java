@@ -68,6 +68,7 @@ final class Topology implements AutoCloseable {
   private final boolean looksAtReplicas;
   private volatile @Nullable RedisClusterAsyncCommands<String, String> commands;
   private volatile @Nullable RedisClusterAsyncCommands<String, String> replicas;
+  private volatile @Nullable String trouble; // what keeps it from Redis, as it was last told
   private volatile boolean closed;
 
   private Topology(List<RedisURI> uris, boolean isCluster, boolean looksAtReplicas) {
@@ -124,8 +125,15 @@ final class Topology implements AutoCloseable {
         replicas = connectToReplicas();
       }
       warnOfEviction();
+      if (trouble != null) {
+        LOG.info("Reached Redis at {}", this);
+      }
     } catch (RuntimeException e) {
-      LOG.error("Cannot reach Redis at {}: {}; trying again", this, rootMessage(e));
+      String found = rootMessage(e);
+      if (!found.equals(trouble)) {
+        LOG.error("Cannot reach Redis at {}: {}; trying again until it is there", this, found);
+      }
+      trouble = found;
       later(RETRY_PAUSE, this::tryToConnect);
     }
   }
