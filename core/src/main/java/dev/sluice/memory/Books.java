@@ -93,7 +93,7 @@ final class Books implements Page {
     if (aside != null && now >= aside.notBefore - wanted.memoryMicros(now)) {
       Held held = later(lock, aside.books.lock);
       books =
-          isUnused(now, wanted)
+          isUntouched(now, wanted)
               ? aside.books.locked(held)
               : strictest(wanted, aside.notBefore, held, null);
     }
@@ -250,6 +250,17 @@ final class Books implements Page {
       }
     }
     return true;
+  }
+
+  /** Whether the present has nothing to tell: all has come back, or nothing was ever taken. */
+  private boolean isUntouched(long now, Terms kept) {
+    for (Tally tally : tallies) {
+      boolean shut = tally instanceof Tally.Bucket bucket && bucket.isShut();
+      if (tally != null && !shut && (tally.notBefore() > now || tally.resetAfter(now) != 0)) {
+        return false;
+      }
+    }
+    return log == null || log.isIdle(now, kept.memoryMicros(now));
   }
 
   // Looking

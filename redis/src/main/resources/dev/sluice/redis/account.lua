@@ -225,12 +225,13 @@ local function later(a, b)
   return a.till >= b.till and a or b
 end
 
--- Whether everything that was counted has come back, the log after the given memory.
-local function is_unused(account, memory, now)
+-- Whether the present has nothing to tell: all has come back, the log after the given memory, or
+-- nothing was ever taken from a bucket that is shut.
+local function is_untouched(account, memory, now)
   for _, tally in ipairs(account.tallies) do
     local used
     if tally.kind == 'b' then
-      used = bucket.coming(tally, tally, now) > 0
+      used = bucket.coming(tally, tally, now) > 0 and not bucket.is_shut(tally, tally)
     elseif tally.kind == 'f' then
       used = tally.start > now or (tally.used > 0 and tally.finish > now)
     else
@@ -262,11 +263,11 @@ local function at(account, terms, now)
   local memory = horizon(terms, now)
   if account.aside and now >= account.aside - memory then
     local lock, moment = account.lock, account.aside
-    local unused = is_unused(account, memory, now)
+    local untouched = is_untouched(account, memory, now)
     account.lock, account.aside = nil, nil
     read(account, (get(account.key .. '!aside')))
     account.lock = later(lock, account.lock)
-    if unused then
+    if untouched then
       account.log_key, account.newest = account.key .. '!log!aside', nil
       account.restored, account.converted = true, true
     else

@@ -25,14 +25,14 @@ function bucket.coming(limit, tally, now)
   return max(0, (tally.full_at - now) * limit.R + tally.units)
 end
 
-local function is_shut(limit, tally)
+function bucket.is_shut(limit, tally)
   return tally.units >= limit.R
 end
 
 -- What the bucket lacks, in units.
 local function lacking_of(limit, tally, now)
   local coming = bucket.coming(limit, tally, now)
-  return is_shut(limit, tally) and coming > 0 and max(coming, limit.capacity * limit.P) or coming
+  return bucket.is_shut(limit, tally) and coming > 0 and max(coming, limit.capacity * limit.P) or coming
 end
 
 local function bucket_lacking(limit, now, lacking)
@@ -76,7 +76,7 @@ function bucket.retry_after(limit, tally, now, cost)
     return NEVER
   end
   local over = lacking_of(limit, tally, now) + cost * limit.P - limit.capacity * limit.P
-  if over > 0 and is_shut(limit, tally) then
+  if over > 0 and bucket.is_shut(limit, tally) then
     over = bucket.coming(limit, tally, now)
   end
   return over <= 0 and 0 or ceil_div(over, limit.R)
