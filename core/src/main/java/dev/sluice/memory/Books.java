@@ -93,7 +93,7 @@ final class Books implements Page {
     if (aside != null && now >= aside.notBefore - wanted.memoryMicros(now)) {
       Held held = later(lock, aside.books.lock);
       books =
-          isUntouched(now, wanted)
+          hasComeBack(now, wanted, true)
               ? aside.books.locked(held)
               : strictest(wanted, aside.notBefore, held, null);
     }
@@ -233,34 +233,25 @@ final class Books implements Page {
 
   /** Whether nothing here could change a decision any more. */
   boolean isSpent(long now) {
-    return aside == null && isLockForgotten(now) && isUnused(now, terms);
+    return aside == null
+        && isLockForgotten(now)
+        && effective(now) == now
+        && hasComeBack(now, terms, false);
   }
 
-  /** Whether everything that was counted has come back; a log is kept as long as terms matter. */
-  private boolean isUnused(long now, @Nullable Terms kept) {
-    if (effective(now) != now) {
-      return false;
-    }
-    if (log != null && !log.isIdle(now, kept == null ? 0 : kept.memoryMicros(now))) {
-      return false;
-    }
+  /**
+   * Whether everything that was counted has come back; a log is kept as long as terms matter.
+   *
+   * @param sparesShut whether a shut bucket, from which nothing was ever taken, counts for nothing
+   */
+  private boolean hasComeBack(long now, @Nullable Terms kept, boolean sparesShut) {
     for (Tally tally : tallies) {
-      if (tally != null && tally.resetAfter(now) != 0) {
+      boolean spared = sparesShut && tally instanceof Tally.Bucket bucket && bucket.isShut();
+      if (tally != null && !spared && (tally.notBefore() > now || tally.resetAfter(now) != 0)) {
         return false;
       }
     }
-    return true;
-  }
-
-  /** Whether the present has nothing to tell: all has come back, or nothing was ever taken. */
-  private boolean isUntouched(long now, Terms kept) {
-    for (Tally tally : tallies) {
-      boolean shut = tally instanceof Tally.Bucket bucket && bucket.isShut();
-      if (tally != null && !shut && (tally.notBefore() > now || tally.resetAfter(now) != 0)) {
-        return false;
-      }
-    }
-    return log == null || log.isIdle(now, kept.memoryMicros(now));
+    return log == null || log.isIdle(now, kept == null ? 0 : kept.memoryMicros(now));
   }
 
   // Looking

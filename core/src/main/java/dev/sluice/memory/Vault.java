@@ -20,8 +20,8 @@ final class Vault {
    * the rules are few and at hand, so a map of their own spares the object that would name rule and
    * identity together. The map of a rule that is no longer asked for runs empty, and stays.
    *
-   * The hand moves for up to MOST_AT_ONCE new accounts in one go, a thousandth of the bound at most.
-   * So the compiler sees that it is rare, and leaves it out of the way of a call.
+   * The hand moves for up to MOST_AT_ONCE new accounts in one go, a thousandth of the bound at most:
+   * most of them pay for no more than a count.
    *
    * The hand drops accounts whose books are spent (everything has come back, no lock): nobody can
    * notice. They must have been spent a minute ago: what an account held before a clock stepped back
