@@ -110,9 +110,7 @@ final class Charts {
     if (measured.isEmpty()) {
       return;
     }
-    CategoryChart chart =
-        new CategoryChartBuilder().width(WIDTH).height(HEIGHT).title(title).build();
-    plain(chart.getStyler());
+    CategoryChart chart = bars(title);
     chart.getStyler().setAvailableSpaceFill(0.6).setOverlapped(true).setLegendVisible(false);
     List<String> names = measured.stream().map(Tables.Named::name).toList();
     List<Double> values =
@@ -155,13 +153,7 @@ final class Charts {
       return;
     }
     CategoryChart chart =
-        new CategoryChartBuilder()
-            .width(WIDTH)
-            .height(HEIGHT)
-            .title(
-                "Latency of a decision on Redis by calls in flight, µs, log scale (less is better)")
-            .build();
-    plain(chart.getStyler());
+        bars("Latency of a decision on Redis by calls in flight, µs, log scale (less is better)");
     chart.getStyler().setAvailableSpaceFill(0.8).setYAxisLogarithmic(true).setYAxisMin(10.0);
     List<String> names = new ArrayList<>();
     for (String inFlight : List.of("1", "64", "512")) {
@@ -184,13 +176,7 @@ final class Charts {
     if (!has("http.check.sluice.perSecond")) {
       return;
     }
-    CategoryChart chart =
-        new CategoryChartBuilder()
-            .width(WIDTH)
-            .height(HEIGHT)
-            .title("Requests per second over HTTP, memory store, 32 connections")
-            .build();
-    plain(chart.getStyler());
+    CategoryChart chart = bars("Requests per second over HTTP, memory store, 32 connections");
     chart.getStyler().setAvailableSpaceFill(0.5);
     List<String> names = List.of("/v1/check", "/v1/gate/{rule}");
     double most =
@@ -265,6 +251,13 @@ final class Charts {
 
   private boolean has(String key) {
     return Double.isFinite(figures.get(key));
+  }
+
+  private static CategoryChart bars(String title) {
+    CategoryChart chart =
+        new CategoryChartBuilder().width(WIDTH).height(HEIGHT).title(title).build();
+    plain(chart.getStyler());
+    return chart;
   }
 
   private static void plain(AxesChartStyler styler) {

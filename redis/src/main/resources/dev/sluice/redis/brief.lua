@@ -1,7 +1,5 @@
 -- What the quick and the plain script share.
 
-local SLOW = -9007199254740991 -- says of a plan that it needs the whole script, and nothing was done
-
 local call, byte, sub, format = redis.call, string.byte, string.sub, string.format
 -- %d is several times as fast as %.0f, where Lua's whole numbers are long enough for it.
 local digits = format('%d', 4503599627370496) == '4503599627370496' and '%d' or '%.0f'

@@ -1,5 +1,6 @@
 -- What every script begins with: the constants of the layout, and the one reading of the clock.
 
+local SLOW = -9007199254740991 -- says of a plan that it needs the whole script, and nothing was done
 local EPOCH = 1767225600000000 -- 2026-01-01T00:00:00Z
 local LATEST = 900000000000000 -- beyond that many microseconds after it, no short form (see bucket.lua)
 

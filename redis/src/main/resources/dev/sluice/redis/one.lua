@@ -22,7 +22,7 @@ elseif sub(value, -4) == tag and string.byte(value) <= 57 then
 end
 
 if not lacks or lacks > full or since < 0 or since + full >= LATEST then
-  return {now, -9007199254740991} -- SLOW
+  return {now, SLOW}
 elseif lacks + asked > full then
   return {now, -1 - lacks}
 end
