@@ -7,7 +7,9 @@ import dev.sluice.Terms;
 import java.util.ArrayList;
 import java.util.IdentityHashMap;
 import java.util.Iterator;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.function.Consumer;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
@@ -24,8 +26,31 @@ final class Batch {
   private final List<Operation<?>> others = new ArrayList<>();
   private int plainKeys;
 
-  /** Plans of one cost under one terms, for the quick script. */
-  private record Group(EncodedTerms.Quick quick, long cost, List<Operation.Judge> plans) {}
+  /** Plans of one cost under one terms, for the quick script, by the key of their account. */
+  private record Group(
+      EncodedTerms.Quick quick, long cost, Map<String, List<Operation.Judge>> plans) {
+
+    /** The accounts: those with one plan, then those with several. */
+    List<Map.Entry<String, List<Operation.Judge>>> accounts() {
+      List<Map.Entry<String, List<Operation.Judge>>> accounts = new ArrayList<>(plans.size());
+      List<Map.Entry<String, List<Operation.Judge>>> crowded = new ArrayList<>(0);
+      for (Map.Entry<String, List<Operation.Judge>> account : plans.entrySet()) {
+        (account.getValue().size() == 1 ? accounts : crowded).add(account);
+      }
+      accounts.addAll(crowded);
+      return accounts;
+    }
+
+    /** What one plan takes. */
+    long askedMicros() {
+      return cost * quick.tokenMicros();
+    }
+
+    void add(Operation.Judge plan) {
+      String key = Keyspace.key(plan.plan.charges().get(0).account());
+      plans.computeIfAbsent(key, fresh -> new ArrayList<>(1)).add(plan);
+    }
+  }
 
   /** Plans of the same charges but for the accounts, for the plain script. */
   private record PlainGroup(List<EncodedTerms.Plain> terms, List<Operation.Judge> plans) {
@@ -62,7 +87,11 @@ final class Batch {
 
   /** Fails every operation. */
   void fail(Throwable error) {
-    groups.forEach(group -> group.plans.forEach(plan -> plan.answer.completeExceptionally(error)));
+    groups.forEach(
+        group ->
+            group.plans.values().stream()
+                .flatMap(List::stream)
+                .forEach(plan -> plan.answer.completeExceptionally(error)));
     plainGroups.forEach(
         group -> group.plans.forEach(plan -> plan.answer.completeExceptionally(error)));
     others.forEach(operation -> operation.answer.completeExceptionally(error));
@@ -108,11 +137,13 @@ final class Batch {
     }
     for (Group group : groups) {
       if (group.quick == quick && group.cost == charge.cost()) {
-        group.plans.add(plan);
+        group.add(plan);
         return true;
       }
     }
-    groups.add(new Group(quick, charge.cost(), new ArrayList<>(List.of(plan))));
+    Group group = new Group(quick, charge.cost(), new LinkedHashMap<>());
+    group.add(plan);
+    groups.add(group);
     return true;
   }
 
@@ -145,20 +176,43 @@ final class Batch {
     if (groups.isEmpty()) {
       return null;
     }
+    List<String> keys = new ArrayList<>();
     List<Operation<?>> operations = new ArrayList<>();
-    String[] arguments = new String[1 + 4 * groups.size()];
-    arguments[0] = Long.toString(testNow);
-    int at = 1;
+    List<String> words = new ArrayList<>();
+    words.add(Long.toString(testNow));
     for (Group group : groups) {
-      arguments[at++] = group.quick.tag();
-      arguments[at++] = Long.toString(group.quick.fullMicros());
-      arguments[at++] = Long.toString(group.cost * group.quick.tokenMicros());
-      arguments[at++] = Integer.toString(group.plans.size());
-      operations.addAll(group.plans);
+      int times = 0;
+      int count = 0;
+      for (Map.Entry<String, List<Operation.Judge>> account : group.accounts()) {
+        if (account.getValue().size() != times) {
+          addRun(group, times, count, words);
+          times = account.getValue().size();
+          count = 0;
+        }
+        keys.add(account.getKey());
+        operations.addAll(account.getValue());
+        count++;
+      }
+      addRun(group, times, count, words);
     }
     // At an odd microsecond of a test's clock, one plan goes the way of several.
-    Script script = operations.size() == 1 && testNow % 2 == 0 ? Script.ONE : Script.QUICK;
-    return new ScriptCall(script, keys(operations), arguments, operations);
+    boolean isOne = operations.size() == 1 && testNow % 2 == 0;
+    return new ScriptCall(
+        isOne ? Script.ONE : Script.QUICK,
+        keys.toArray(new String[0]),
+        (isOne ? words.subList(0, 4) : words).toArray(new String[0]),
+        operations);
+  }
+
+  /** Accounts that have the same number of plans each, as the quick script takes them. */
+  private static void addRun(Group group, int times, int count, List<String> words) {
+    if (count > 0) {
+      words.add(group.quick.tag());
+      words.add(Long.toString(group.quick.fullMicros()));
+      words.add(Long.toString(group.askedMicros()));
+      words.add(Long.toString(group.askedMicros() * times));
+      words.add(Integer.toString(count));
+    }
   }
 
   /** The call of the plain script, or null if no plan here is of its kind. */
@@ -245,12 +299,16 @@ final class Batch {
     long now = (Long) replies.get(0);
     int at = 1;
     for (Group group : groups) {
-      for (Operation.Judge plan : group.plans) {
-        long reply = (Long) replies.get(at++);
-        if (reply == Script.SLOW) {
-          slow.accept(plan);
-        } else {
-          plan.answer.complete(plan.readQuick(group.quick, now, reply));
+      for (Map.Entry<String, List<Operation.Judge>> account : group.accounts()) {
+        long lacks = (Long) replies.get(at++);
+        if (lacks == Script.SLOW) {
+          account.getValue().forEach(slow);
+          continue;
+        }
+        for (Operation.Judge plan : account.getValue()) {
+          boolean fits = lacks + group.askedMicros() <= group.quick.fullMicros();
+          lacks += fits ? group.askedMicros() : 0;
+          plan.answer.complete(plan.readQuick(group.quick, fits, now, lacks));
         }
       }
     }

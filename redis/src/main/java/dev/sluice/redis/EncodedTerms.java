@@ -18,6 +18,17 @@ import org.jspecify.annotations.Nullable;
 
 /** Terms as the scripts read them; made once for each terms. */
 final class EncodedTerms {
+  /** Up to here, every whole number is a double. */
+  private static final long EXACT = 9_007_199_254_740_991L;
+
+  /** 2054, after which buckets have no short form either. */
+  private static final long LATEST_MICROS = 2_667_225_600_000_000L;
+
+  private static final long LARGEST_BASE = 1_000_000_000_000_000L;
+
+  /** A bucket of more units would not stay exact until then, counted in them. */
+  private static final long MOST_UNITS_PER_MICRO = 10;
+
   private final Terms terms;
   private final String head;
   private final List<String> limits = new ArrayList<>();
@@ -34,13 +45,16 @@ final class EncodedTerms {
   /**
    * Terms that the plain script can judge.
    *
+   * @param head how the packed form of an account begins, or "-" if it has a short form
    * @param words the terms as that script reads them
    * @param leastQuota the largest cost that fits every limit at some time
    */
-  record Plain(List<String> words, long leastQuota) {}
+  record Plain(String head, List<String> words, long leastQuota) {}
 
   EncodedTerms(Terms terms) {
     this.terms = terms;
+    this.quick = quickOf(terms);
+    this.plain = plainOf(terms);
     Lock lock = terms.lock();
     String durations =
         lock == null
@@ -55,10 +69,10 @@ final class EncodedTerms {
             + "|"
             + (terms.countDenied() ? 1 : 0)
             + "|"
-            + reason(terms.toString());
+            + reason(terms.toString())
+            + "|"
+            + (plain == null ? "-" : plain.head);
     terms.limits().forEach(limit -> limits.add(encode(limit)));
-    this.quick = quickOf(terms);
-    this.plain = plainOf(terms);
   }
 
   /** The text of the terms, with the calendar rounds around some moments. */
@@ -105,7 +119,15 @@ final class EncodedTerms {
           tag(bucket));
     }
     if (limit instanceof FixedWindow window) {
-      return "f," + window.limit() + "," + cycle(window) + "," + alignedLength(window);
+      long length = alignedLength(window);
+      String base = base(window) == 0 ? "-" : Long.toString(base(window));
+      return "f,"
+          + window.limit()
+          + ","
+          + cycle(window)
+          + ","
+          + length
+          + (length == 0 ? "" : "," + base);
     }
     if (limit instanceof SlidingWindow window) {
       return "s," + window.limit() + "," + window.windowMicros() + "," + window.precisionMicros();
@@ -149,31 +171,30 @@ final class EncodedTerms {
     return null;
   }
 
+  /**
+   * What the plain script needs to know of limits, or null if it cannot judge them: each must be
+   * one number that stays exact, see bucket.lua and window.lua.
+   */
   private static @Nullable Plain plainOf(Terms terms) {
     List<Limit> limits = terms.limits();
-    List<String> patterns = new ArrayList<>();
-    List<String> shapes = new ArrayList<>();
+    List<String> head = new ArrayList<>();
     List<String> words = new ArrayList<>();
     long leastQuota = Long.MAX_VALUE;
     for (Limit limit : limits) {
       leastQuota = Math.min(leastQuota, limit.quota());
-      if (limit instanceof TokenBucket bucket) {
-        String rate = "b" + bucket.unitsPerToken() + "/" + bucket.unitsPerMicro() + ",";
-        boolean hasUnits = bucket.unitsPerMicro() > 1; // else there are none, or it is shut
-        patterns.add(literal(rate) + (hasUnits ? "(%d+),(%d+),0" : "(%d+),0,0"));
-        shapes.add(rate + (hasUnits ? "%d,%d,0" : "%d,0,0"));
+      if (limit instanceof TokenBucket bucket && bucket.unitsPerMicro() <= MOST_UNITS_PER_MICRO) {
+        head.add("b" + bucket.unitsPerToken() + "/" + bucket.unitsPerMicro());
         words.add("b");
         words.add(Long.toString(bucket.capacityUnits()));
         words.add(Long.toString(bucket.unitsPerToken()));
         words.add(Long.toString(bucket.unitsPerMicro()));
-      } else if (limit instanceof FixedWindow window && alignedLength(window) > 0) {
-        String cycle = "f" + cycle(window) + ",";
-        patterns.add(literal(cycle) + "(%d+),(%d+),(%d+)");
-        shapes.add(cycle.replace("%", "%%") + "%d,%d,%d");
+      } else if (limit instanceof FixedWindow window && base(window) > 0) {
+        long length = alignedLength(window);
+        head.add("f" + cycle(window) + "," + length + "," + base(window));
         words.add("f");
         words.add(Long.toString(window.limit()));
-        words.add(Long.toString(alignedLength(window)));
-        words.add("1");
+        words.add(Long.toString(length));
+        words.add(Long.toString(base(window)));
       } else {
         return null;
       }
@@ -181,25 +202,30 @@ final class EncodedTerms {
     if (terms.countDenied()) {
       return null;
     }
-    String tag =
-        limits.size() == 1 && limits.get(0) instanceof TokenBucket bucket ? tag(bucket) : "-";
+    String tag = limits.size() == 1 && limits.get(0) instanceof TokenBucket b ? tag(b) : "-";
     List<String> all = new ArrayList<>();
-    all.add("^" + String.join(";", patterns) + "$");
-    all.add(String.join(";", shapes));
+    all.add("#" + String.join(";", head) + "#");
+    all.add("<" + "d".repeat(limits.size()));
     all.add(tag.equals("-") ? "" : tag);
     all.add(terms.lock() == null ? "0" : "1");
     all.add(Integer.toString(limits.size()));
     all.addAll(words);
-    return new Plain(all, leastQuota);
+    return new Plain(tag.equals("-") ? all.get(0) : "-", all, leastQuota);
   }
 
-  /** A pattern of Lua that matches just this text. */
-  private static String literal(String text) {
-    StringBuilder pattern = new StringBuilder();
-    for (int i = 0; i < text.length(); i++) {
-      boolean plain = Character.isLetterOrDigit(text.charAt(i));
-      pattern.append(plain ? "" : "%").append(text.charAt(i));
+  /**
+   * The least power of ten above a window's limit, or 0 if a round's number times that may be more
+   * than a double can hold, or its rounds are those of a calendar.
+   */
+  private static long base(FixedWindow window) {
+    long length = alignedLength(window);
+    if (length == 0) {
+      return 0;
     }
-    return pattern.toString();
+    long base = 10;
+    while (base <= window.limit() && base < LARGEST_BASE) {
+      base *= 10;
+    }
+    return base > window.limit() && base <= EXACT / (LATEST_MICROS / length + 1) ? base : 0;
   }
 }

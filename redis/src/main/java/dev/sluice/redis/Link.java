@@ -7,6 +7,7 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
+import java.util.function.BiConsumer;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -18,21 +19,35 @@ final class Link {
     this.connection = connection;
   }
 
-  CompletionStage<List<Object>> run(Batch.ScriptCall call) {
+  /**
+   * Runs a script and hands on its reply, or what went wrong. The stage is done once Redis has
+   * answered; a script that it did not know may then still be on its way.
+   */
+  CompletionStage<?> run(
+      Batch.ScriptCall call, BiConsumer<@Nullable List<Object>, @Nullable Throwable> then) {
     RedisClusterAsyncCommands<String, String> commands = connection.get();
     CompletionStage<List<Object>> first =
         commands.evalsha(
             call.script().digest(), ScriptOutputType.MULTI, call.keys(), call.arguments());
-    return first.exceptionallyCompose(
-        error ->
-            isFault(error, "NOSCRIPT")
-                ? commands.eval(
-                    call.script().text(), ScriptOutputType.MULTI, call.keys(), call.arguments())
-                : failed(error));
+    return first.handle(
+        (replies, error) -> {
+          if (isFault(error, "NOSCRIPT")) {
+            runText(commands, call).whenComplete(then);
+          } else {
+            then.accept(replies, error);
+          }
+          return null;
+        });
   }
 
-  private static CompletionStage<List<Object>> failed(Throwable error) {
-    return CompletableFuture.failedFuture(cause(error));
+  private static CompletionStage<List<Object>> runText(
+      RedisClusterAsyncCommands<String, String> commands, Batch.ScriptCall call) {
+    try {
+      return commands.eval(
+          call.script().text(), ScriptOutputType.MULTI, call.keys(), call.arguments());
+    } catch (RuntimeException e) {
+      return CompletableFuture.failedFuture(e);
+    }
   }
 
   static Throwable cause(Throwable error) {

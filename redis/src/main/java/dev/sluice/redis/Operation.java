@@ -158,13 +158,12 @@ abstract class Operation<R> {
           : null;
     }
 
-    /** Reads the reply of the quick script: what the bucket lacks. */
-    Decision readQuick(EncodedTerms.Quick quick, long now, long reply) {
+    /** Reads what the quick script says: what the bucket lacks once the plan was judged. */
+    Decision readQuick(EncodedTerms.Quick quick, boolean allowed, long now, long lacks) {
       Charge charge = plan.charges().get(0);
-      long lacks = reply >= 0 ? reply : -1 - reply;
-      long asked = reply >= 0 ? 0 : charge.cost();
-      List<Balance> balances = List.of(balance(charge, quick.bucket(), lacks, asked));
-      if (reply < 0) {
+      List<Balance> balances =
+          List.of(balance(charge, quick.bucket(), lacks, allowed ? 0 : charge.cost()));
+      if (!allowed) {
         return new Decision.Denied(balances);
       }
       return Decision.Allowed.of(

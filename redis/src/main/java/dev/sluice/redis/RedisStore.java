@@ -93,6 +93,9 @@ public final class RedisStore implements Store {
   }
 
   private CompletionStage<Decision> judge(Plan plan) {
+    if (!topology.isCluster() || plan.charges().size() == 1) {
+      return sender.send(new Operation.Judge(plan));
+    }
     Map<Integer, List<Charge>> slots = bySlot(plan.charges(), Charge::account);
     if (slots.size() == 1) {
       return sender.send(new Operation.Judge(plan));

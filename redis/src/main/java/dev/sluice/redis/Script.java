@@ -15,13 +15,13 @@ record Script(String text, String digest) {
       of("layout", "arithmetic", "bucket", "window", "parts", "log", "account", "take");
 
   /** The commonest plans only, one charge on one bucket, in a script that is cheap to start. */
-  static final Script QUICK = of("layout", "brief", "quick");
+  static final Script QUICK = of("layout", "quick");
 
   /** One plan of the same kind, in a script that is cheaper still. */
   static final Script ONE = of("layout", "one");
 
   /** Plans on any number of buckets and windows. */
-  static final Script PLAIN = of("layout", "brief", "plain");
+  static final Script PLAIN = of("layout", "plain");
 
   /** What the quick and the plain script say of a plan that they did nothing about. */
   static final long SLOW = -9_007_199_254_740_991L;

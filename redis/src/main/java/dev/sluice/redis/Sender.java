@@ -5,6 +5,7 @@ import com.github.benmanes.caffeine.cache.Caffeine;
 import dev.sluice.Terms;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.Queue;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
@@ -15,6 +16,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Consumer;
 import java.util.function.LongSupplier;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -31,7 +33,7 @@ final class Sender {
   private static final Logger LOG = LoggerFactory.getLogger(Sender.class);
   private static final CompletionStage<?> DONE = CompletableFuture.completedFuture(null);
   private static final int MOST_FLYING = 3;
-  private static final int MOST_IN_BATCH = 64;
+  private static final int MOST_IN_BATCH = 128;
   private static final int MOST_WAITING = 100_000;
   private static final Set<String> SLOT_ON_ITS_WAY = Set.of("tryagain", "moved", "ask");
   private static final int MOST_TRIES = 30;
@@ -182,28 +184,30 @@ final class Sender {
   }
 
   private CompletionStage<?> run(Batch.ScriptCall call, int tries, Consumer<List<Object>> reader) {
-    CompletionStage<List<Object>> stage;
     try {
-      stage = link.run(call);
+      return link.run(call, (replies, error) -> read(call, tries, reader, replies, error));
     } catch (RuntimeException | Error e) {
-      stage = CompletableFuture.failedFuture(e);
+      fail(call, e, tries);
+      return DONE;
     }
-    return stage
-        .handle(
-            (replies, error) -> {
-              if (error != null) {
-                fail(call, error, tries);
-              } else {
-                learnClock((Long) replies.get(0));
-                reader.accept(replies);
-              }
-              return null;
-            })
-        .exceptionally(
-            bug -> {
-              call.operations().forEach(each -> each.answer.completeExceptionally(bug));
-              return null;
-            });
+  }
+
+  private void read(
+      Batch.ScriptCall call,
+      int tries,
+      Consumer<List<Object>> reader,
+      @Nullable List<Object> replies,
+      @Nullable Throwable error) {
+    try {
+      if (replies == null) {
+        fail(call, Objects.requireNonNull(error), tries);
+      } else {
+        learnClock((Long) replies.get(0));
+        reader.accept(replies);
+      }
+    } catch (RuntimeException | Error bug) {
+      call.operations().forEach(each -> each.answer.completeExceptionally(bug));
+    }
   }
 
   private void learnClock(long redisNow) {

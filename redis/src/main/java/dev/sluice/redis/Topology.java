@@ -11,7 +11,6 @@ import io.lettuce.core.cluster.ClusterTopologyRefreshOptions;
 import io.lettuce.core.cluster.RedisClusterClient;
 import io.lettuce.core.cluster.api.StatefulRedisClusterConnection;
 import io.lettuce.core.cluster.api.async.RedisClusterAsyncCommands;
-import io.lettuce.core.codec.StringCodec;
 import io.lettuce.core.masterreplica.MasterReplica;
 import io.lettuce.core.masterreplica.StatefulRedisMasterReplicaConnection;
 import io.lettuce.core.pubsub.StatefulRedisPubSubConnection;
@@ -117,9 +116,9 @@ final class Topology implements AutoCloseable {
     }
     try {
       if (client instanceof RedisClusterClient cluster) {
-        commands = cluster.connect(StringCodec.UTF8).async();
+        commands = cluster.connect(Utf8.CODEC).async();
       } else {
-        commands = ((RedisClient) client).connect(StringCodec.UTF8, uri).async();
+        commands = ((RedisClient) client).connect(Utf8.CODEC, uri).async();
       }
       if (looksAtReplicas) {
         replicas = connectToReplicas();
@@ -172,12 +171,12 @@ final class Topology implements AutoCloseable {
 
   private RedisClusterAsyncCommands<String, String> connectToReplicas() {
     if (client instanceof RedisClusterClient cluster) {
-      StatefulRedisClusterConnection<String, String> found = cluster.connect(StringCodec.UTF8);
+      StatefulRedisClusterConnection<String, String> found = cluster.connect(Utf8.CODEC);
       found.setReadFrom(ReadFrom.REPLICA_PREFERRED);
       return found.async();
     }
     StatefulRedisMasterReplicaConnection<String, String> found =
-        MasterReplica.connect((RedisClient) client, StringCodec.UTF8, uri);
+        MasterReplica.connect((RedisClient) client, Utf8.CODEC, uri);
     found.setReadFrom(ReadFrom.REPLICA_PREFERRED);
     return found.async();
   }
@@ -234,8 +233,8 @@ final class Topology implements AutoCloseable {
   /** A connection of its own for messages. */
   StatefulRedisPubSubConnection<String, String> listen() {
     return client instanceof RedisClusterClient cluster
-        ? cluster.connectPubSub(StringCodec.UTF8)
-        : ((RedisClient) client).connectPubSub(StringCodec.UTF8, uri);
+        ? cluster.connectPubSub(Utf8.CODEC)
+        : ((RedisClient) client).connectPubSub(Utf8.CODEC, uri);
   }
 
   /** Looks for the master anew: the one we talk to says that it is none, or nothing at all. */

@@ -8,6 +8,9 @@
 --   lmoment            the sliding logs count as full since that moment
 --   b… f… s…           one tally for each limit, in the order of the rule (see bucket, window, parts)
 -- or a single whole number: see bucket.lua. Times are microseconds since the epoch.
+-- Packed: buckets and windows alone, without debt, lock and the like, are a head that says what they
+-- are, and one number for each, a double of eight bytes with the lowest first:
+--   #b36000000/1;f1h,3600000000,10000# then numbers: see bucket and window
 -- Beside it: key!log (see log.lua); key!lock, "until reason", while the lock lasts, for those who
 -- list locks or look at a replica; key!call!ID, the reply to a call with an id, for a
 -- minute (with ! and a digest of its other accounts' keys, if it has any);
@@ -38,6 +41,38 @@ local function get(key)
   return nil, true
 end
 
+-- The tallies of a packed account, or nil if it is not ours.
+local function read_packed(value)
+  local head = value:match('^#([^#]*)#') or ''
+  local place, tallies = #head + 3, {}
+  for part in head:gmatch('[^;]+') do
+    local kind = KINDS[part:sub(1, 1)]
+    local number = #value >= place + 7 and struct.unpack('<d', value, place)
+    if not number or not (number >= 0 and number <= EXACT and fmod(number, 1) == 0) then
+      return nil
+    end
+    tallies[#tallies + 1] = kind and kind.unpacked and kind.unpacked(part, number)
+    if not tallies[#tallies] then
+      return nil
+    end
+    place = place + 8
+  end
+  return place == #value + 1 and #tallies > 0 and tallies or nil
+end
+
+-- The packed form, or nil if an account needs the long one.
+local function write_packed(account)
+  local terms, numbers = account.terms, {}
+  for i, limit in ipairs(terms.counted) do
+    local number = KINDS[limit.kind].packed(limit, account.tallies[i])
+    if not number or number > EXACT then
+      return nil
+    end
+    numbers[i] = number
+  end
+  return terms.head .. struct.pack('<' .. ('d'):rep(#numbers), unpack(numbers))
+end
+
 local function read(account, value)
   account.tallies = {}
   account.full_since = 0
@@ -48,6 +83,11 @@ local function read(account, value)
   if first and first >= 48 and first <= 57 then
     account.tallies[1] = bucket.read_short(value)
     foreign = foreign + (account.tallies[1] and 0 or 1)
+    return
+  elseif first == 35 then
+    local tallies = read_packed(value)
+    account.tallies = tallies or {}
+    foreign = foreign + (tallies and 0 or 1)
     return
   end
   for part in value:gmatch('[^;]+') do
@@ -94,11 +134,17 @@ local function write(account)
   if account.full_since ~= 0 then
     written[#written + 1] = 'l' .. text(account.full_since)
   end
-  local limits = account.terms and account.terms.counted or {}
-  if #written == 0 and #account.tallies == 1 and account.tallies[1].kind == 'b' and limits[1] then
-    local short = bucket.short(limits[1], account.tallies[1])
-    if short then
-      return short
+  local terms = account.terms
+  if terms and #written == 0 then
+    local limit = terms.counted[1]
+    local brief
+    if terms.head then
+      brief = write_packed(account)
+    elseif #terms.counted == 1 and limit.kind == 'b' then
+      brief = bucket.short(limit, account.tallies[1])
+    end
+    if brief then
+      return brief
     end
   end
   for _, tally in ipairs(account.tallies) do

@@ -14,6 +14,9 @@
 --   27216000000000 0017   the bucket is full 27216000000000 us after 2026-01-01T00:00:00Z,
 --                  ^^^^   and P is 1 * 10^7: one token every ten seconds
 -- (without the blank between them).
+--
+-- Packed (see account.lua), its part of the head is bP/R and its number is the moment at which it is
+-- full, in units since EPOCH; 0 is a full bucket.
 
 local bucket = {}
 
@@ -155,4 +158,26 @@ function bucket.read_short(value)
     kind = 'b', P = tonumber(m) * 10 ^ tonumber(e), R = 1, full_at = tonumber(since) + EPOCH,
     units = 0, indebted_at = 0,
   }
+end
+
+function bucket.packed(_, tally)
+  if tally.full_at == 0 then
+    return 0
+  end
+  local since = tally.full_at - EPOCH
+  return since > 0 and tally.units < tally.R and tally.indebted_at == 0 and since * tally.R + tally.units
+end
+
+function bucket.unpacked(part, number)
+  local P, R = part:match('^b(%d+)/(%d+)$')
+  if not P then
+    return nil
+  end
+  local limit = {P = tonumber(P), R = tonumber(R)}
+  local tally = bucket.fresh(limit)
+  if number > 0 then
+    tally.units = fmod(number, tally.R)
+    tally.full_at = EPOCH + (number - tally.units) / tally.R
+  end
+  return tally
 end

@@ -3,124 +3,125 @@
 -- KEYS   the accounts, plan by plan.
 -- ARGV   now        microseconds to use as the clock, or 0 for Redis' own (the rule outside tests)
 --        T          how many terms, then for each:
---                     pattern, shape   what its account's text looks like, to read and to write
+--                     head, form       of its account's packed form: see account.lua
 --                     tag              of its bucket's rate, if the short form is used (see bucket.lua)
 --                     locks            1 if a refusal locks
 --                     L                how many limits, then for each:
---                       b, full, P, R      a bucket: what an empty one lacks, in units; see bucket.lua
---                       f, limit, length, 1    a window of rounds that are aligned to the epoch
+--                       b, full, P, R           a bucket: what an empty one lacks, in units
+--                       f, limit, length, base  a window of rounds that are aligned to the epoch
 --        groups     each: count, n, then n times terms and cost. A group is `count` plans of n
 --                   charges, of the same terms and costs. It takes the next count * n keys.
 -- Reply  {now, then for each plan: 1 allowed or 0 denied, and for each limit of each charge what is
 --        used of it now (units a bucket lacks, calls in a window); or SLOW alone if the plan needs the
 --        whole script, and nothing was done to it}
+--
+-- An account is one number for each limit, as it is packed. At a moment, such a number is at least
+-- `low`, where nothing is used, and a call fits if what it adds leads no further than `high`.
 
-local match, fmod = string.match, math.fmod
+local call, byte, sub, format = redis.call, string.byte, string.sub, string.format
+local pack, unpack_from = struct.pack, struct.unpack
+local since = now - EPOCH
 
 local all_terms = {}
 local a = 3
 for t = 1, ARGV[2] do
-  local terms = {
-    pattern = ARGV[a], shape = ARGV[a + 1], tag = ARGV[a + 2], locks = ARGV[a + 3] == '1',
-    most = {}, unit = {}, rate = {}, length = {}, start = {},
-  }
-  if digits ~= '%d' then
-    terms.shape = terms.shape:gsub('%%d', digits)
-  end
   local limits = tonumber(ARGV[a + 4])
+  local terms = {
+    head = ARGV[a], offset = #ARGV[a], size = #ARGV[a] + 8 * limits, form = ARGV[a + 1],
+    tag = ARGV[a + 2] ~= '' and ARGV[a + 2], locks = ARGV[a + 3] == '1', limits = limits,
+    low = {}, high = {}, unit = {}, R = {},
+    ends = 0, -- when the last of its rounds ends, after EPOCH
+    is_slow = since < 1,
+  }
   a = a + 5
   for i = 1, limits do
-    terms.most[i] = tonumber(ARGV[a + 1])
+    local most, third, fourth = tonumber(ARGV[a + 1]), tonumber(ARGV[a + 2]), tonumber(ARGV[a + 3])
     if ARGV[a] == 'b' then
-      terms.unit[i], terms.rate[i] = tonumber(ARGV[a + 2]), tonumber(ARGV[a + 3])
+      terms.unit[i], terms.R[i], terms.low[i] = third, fourth, since * fourth
     else
-      local length = tonumber(ARGV[a + 2])
-      terms.unit[i], terms.length[i], terms.start[i] = 1, length, now - fmod(now, length)
+      local start = now - now % third
+      terms.unit[i], terms.low[i] = 1, start / third * fourth
+      if start + third - EPOCH > terms.ends then
+        terms.ends = start + third - EPOCH
+      end
+    end
+    terms.high[i] = terms.low[i] + most
+    if terms.high[i] > (terms.tag and LATEST or EXACT) then
+      terms.is_slow = true
     end
     a = a + 4
   end
-  terms.has_short_form = since >= 0 and since + terms.most[1] < LATEST
   all_terms[t] = terms
 end
 
-local values, is_foreign = find(1, #KEYS)
+local values = call('MGET', unpack(KEYS))
 
--- What is used of each limit of an account, then its terms (and later, whether it is to be written);
--- or false if that is not for this script to say.
-local function read(value, terms)
-  local limits = #terms.most
-  if not value then
-    local used = {}
-    for i = 1, limits do
-      used[i] = 0
+-- The numbers of an account, or false if that is not for this script to say.
+local function read(key, value, terms)
+  local numbers
+  if terms.is_slow then
+    return false
+  elseif not value then
+    if call('EXISTS', key) > 0 then
+      return false -- MGET finds nothing where a value is of another type
     end
-    used[limits + 1] = terms
-    return not is_foreign and (terms.tag == '' or terms.has_short_form) and used
-  end
-  if terms.tag ~= '' then
-    if sub(value, -4) ~= terms.tag or byte(value) > 57 or not terms.has_short_form then
+    numbers = {}
+    for i = 1, terms.limits do
+      numbers[i] = 0
+    end
+  elseif terms.tag then
+    if sub(value, -4) ~= terms.tag or byte(value) > 57 then
       return false
     end
-    local lacks = sub(value, 1, -5) - since
-    return lacks <= terms.most[1] and {lacks < 0 and 0 or lacks, terms}
-  end
-  local used = {match(value, terms.pattern)} -- the numbers of the text, each replaced by what it says
-  if not used[1] then
+    numbers = {tonumber(sub(value, 1, -5))}
+    numbers.was = numbers[1]
+  elseif #value == terms.size and sub(value, 1, terms.offset) == terms.head then
+    numbers = {unpack_from(terms.form, value, terms.offset + 1)}
+  else
     return false
   end
-  local f = 1
-  for i = 1, limits do
-    local length, rate = terms.length[i], terms.rate[i]
-    if length then
-      -- The round that the text tells of: start, end, used.
-      if tonumber(used[f]) > now then
-        return false
-      end
-      used[i] = tonumber(used[f + 1]) > terms.start[i] and tonumber(used[f + 2]) or 0
-      f = f + 3
-    else
-      local left, units = used[f] - now, 0
-      if rate > 1 then
-        units = tonumber(used[f + 1])
-        f = f + 1
-      end
-      used[i] = left < 0 and 0 or left * rate + units
-      if used[i] > terms.most[i] or units >= rate then
-        return false -- in debt, or shut
-      end
-      f = f + 1
+  local low, high = terms.low, terms.high
+  for i = 1, terms.limits do
+    if numbers[i] < low[i] then
+      numbers[i], numbers.renews = low[i], true
+    elseif not (numbers[i] <= high[i]) then
+      return false -- in debt, or from ahead of the clock
     end
   end
-  used[limits + 1], used[limits + 2] = terms, nil
-  return used
+  numbers.terms = terms
+  return numbers
 end
 
-local replies, accounts, written, terms_of = {now}, {}, {}, {}
+local replies, accounts, written = {now}, {}, {}
 local r, k = 1, 0
 while ARGV[a] do
   local plans, n = tonumber(ARGV[a]), tonumber(ARGV[a + 1])
-  local terms, cost = {}, {}
+  local terms, adding, locks = {}, {}, false
   for j = 1, n do
-    terms[j], cost[j] = all_terms[tonumber(ARGV[a + 2 * j])], tonumber(ARGV[a + 2 * j + 1])
+    local its, cost = all_terms[tonumber(ARGV[a + 2 * j])], tonumber(ARGV[a + 2 * j + 1])
+    terms[j], adding[j] = its, {}
+    for i = 1, its.limits do
+      adding[j][i] = its.unit[i] * cost
+    end
+    locks = locks or its.locks
   end
   a = a + 2 + 2 * n
   for _ = 1, plans do
-    local fits, is_slow, locks = true, false, false
+    local fits, is_slow = true, false
     for j = 1, n do
       local its, key = terms[j], KEYS[k + j]
-      local used = accounts[key]
-      if used == nil then
-        used = read(values[k + j], its)
-        accounts[key] = used
+      local numbers = accounts[key]
+      if numbers == nil then
+        numbers = read(key, values[k + j], its)
+        accounts[key] = numbers
       end
-      if not used or used[#its.most + 1] ~= its then
+      if not numbers or numbers.terms ~= its then
         is_slow = true
         break
       end
-      locks = locks or its.locks
-      local most, unit, c = its.most, its.unit, cost[j]
-      for i = 1, #most do
-        if used[i] + c * unit[i] > most[i] then
+      local high, add = its.high, adding[j]
+      for i = 1, its.limits do
+        if numbers[i] + add[i] > high[i] then
           fits = false
         end
       end
@@ -131,19 +132,24 @@ while ARGV[a] do
     else
       replies[r] = fits and 1 or 0
       for j = 1, n do
-        local its, key = terms[j], KEYS[k + j]
-        local used, unit, c = accounts[key], its.unit, cost[j]
-        for i = 1, #unit do
+        local its, key, add = terms[j], KEYS[k + j], adding[j]
+        local numbers, low, R, ends = accounts[key], its.low, its.R, its.ends
+        for i = 1, its.limits do
+          local number = numbers[i]
           if fits then
-            used[i] = used[i] + c * unit[i]
+            number = number + add[i]
+            numbers[i] = number
+            local full_at = R[i] and number / R[i]
+            if full_at and full_at > ends and add[i] / R[i] > (full_at + SLACK) % GRAIN then
+              numbers.renews = true -- the TTL that it has may be too short
+            end
           end
           r = r + 1
-          replies[r] = used[i]
+          replies[r] = number - low[i]
         end
-        if fits and not used[#unit + 2] then
-          used[#unit + 2] = true
-          written[#written + 1] = key
-          terms_of[#written] = its
+        if fits and not numbers.key then
+          numbers.key = key
+          written[#written + 1] = numbers
         end
       end
     end
@@ -151,35 +157,25 @@ while ARGV[a] do
   end
 end
 
-local numbers = {}
 for w = 1, #written do
-  local key, terms = written[w], terms_of[w]
-  local used = accounts[key]
-  local ends, text = 0, nil
-  if terms.tag ~= '' then
-    ends = now + used[1]
-    text = format(digits, ends - EPOCH) .. terms.tag
-  else
-    local f = 0
-    for i = 1, #terms.most do
-      local length, rate = terms.length[i], terms.rate[i]
-      local last
-      if length then
-        last = terms.start[i] + length
-        numbers[f + 1], numbers[f + 2], numbers[f + 3] = terms.start[i], last, used[i]
-        f = f + 3
-      else
-        local units = rate > 1 and fmod(used[i], rate) or 0
-        last = now + (used[i] - units) / rate
-        numbers[f + 1], numbers[f + 2] = last, units
-        f = f + (rate > 1 and 2 or 1)
-      end
-      if last > ends then
-        ends = last
+  local numbers = written[w]
+  local terms, key = numbers.terms, numbers.key
+  if numbers.renews then
+    local ends = terms.ends
+    for i = 1, terms.limits do
+      if terms.R[i] and numbers[i] / terms.R[i] > ends then
+        ends = numbers[i] / terms.R[i]
       end
     end
-    text = format(terms.shape, unpack(numbers, 1, f))
+    local stays = ends + SLACK
+    local millis = (stays - stays % GRAIN + GRAIN + EPOCH - (is_test and now or 0)) / 1000
+    local text = terms.tag and format('%.0f', numbers[1]) .. terms.tag
+      or terms.head .. pack(terms.form, unpack(numbers, 1, terms.limits))
+    call('SET', key, text, is_test and 'PX' or 'PXAT', format('%.0f', millis))
+  elseif terms.tag then
+    call('INCRBY', key, format('%.0f0000', numbers[1] - numbers.was))
+  else
+    call('SETRANGE', key, terms.offset, pack(terms.form, unpack(numbers, 1, terms.limits)))
   end
-  write(key, text, ends + 1 - EPOCH)
 end
 return replies

@@ -2,62 +2,63 @@
 --
 -- KEYS   the accounts, group by group.
 -- ARGV   now        microseconds to use as the clock, or 0 for Redis' own (the rule outside tests)
---        groups     each: tag, full, asked, count. A group is `count` plans of the same cost under the
---                   same terms: the tag of its rate (see bucket.lua), what an empty bucket lacks and
---                   what the cost takes, in microseconds. It takes the next `count` keys.
--- Reply  {now, then for each key what its bucket lacks: after an allowed plan; -1 less that for a
---        denied one; or SLOW if the account needs the whole script, and nothing was done to it}
+--        groups     each: tag, full, asked, all, count. A group is `count` accounts under the same
+--                   terms, each with as many plans of the same cost: the tag of the rate (see
+--                   bucket.lua), then in microseconds what an empty bucket lacks, what one plan takes
+--                   and what an account's plans take together. It takes the next `count` keys, no two
+--                   of them the same.
+-- Reply  {now, then for each key what its bucket lacked before, or SLOW if the account needs the whole
+--        script, and nothing was done to it}
+--        Of an account's plans, as many are allowed as fit.
+--
+-- Much of what a short script costs is its beginning: so no functions, and few tables.
 
--- By the place of a key in KEYS: what its bucket lacked and lacks, and the tag. A key that comes
--- again is judged by what its first place holds, and written once.
-local replies, place, before, after, tags, written = {now}, {}, {}, {}, {}, {}
+local call, byte, sub, format = redis.call, string.byte, string.sub, string.format
+local since = now - EPOCH
+
+local replies = {now}
 local first = 1
-for g = 2, #ARGV, 4 do
-  local tag, full, asked = ARGV[g], tonumber(ARGV[g + 1]), tonumber(ARGV[g + 2])
-  local last = first + ARGV[g + 3] - 1
+for g = 2, #ARGV, 5 do
+  local tag, full, asked, all = ARGV[g], tonumber(ARGV[g + 1]), tonumber(ARGV[g + 2]), tonumber(ARGV[g + 3])
+  local last = first + ARGV[g + 4] - 1
   local has_short_form = since >= 0 and since + full < LATEST
-  local values, is_foreign = find(first, last)
+  local more = ARGV[g + 3] .. '0000'
+  local values = call('MGET', unpack(KEYS, first, last))
   for i = first, last do
-    local at = place[KEYS[i]]
-    local lacks
-    if at then
-      lacks = tags[at] == tag and after[at]
-    else
-      local value = values[i - first + 1]
-      if not value then
-        lacks = not is_foreign and 0
-      elseif sub(value, -4) == tag and byte(value) <= 57 then
-        lacks = sub(value, 1, -5) - since
-        if lacks < 0 then
-          lacks = 0
-        end
+    local value, lacks = values[i - first + 1], nil
+    if not value then
+      lacks = 0
+    elseif sub(value, -4) == tag and byte(value) <= 57 then
+      lacks = sub(value, 1, -5) - since
+      if lacks < 0 then
+        lacks = 0
       end
     end
     if not lacks or lacks > full or not has_short_form then
-      replies[i + 1] = SLOW
-    elseif lacks + asked > full then
-      replies[i + 1] = -1 - lacks
+      lacks = SLOW
     else
-      if not at then
-        at = i
-        place[KEYS[i]], before[i], tags[i] = i, lacks, tag
-        written[#written + 1] = i
+      local taken = all
+      if lacks + all > full then
+        local room = full - lacks
+        taken = room - room % asked
       end
-      after[at] = lacks + asked
-      replies[i + 1] = lacks + asked
+      local stays = since + lacks + taken + SLACK
+      if taken == 0 then
+        -- denied
+      elseif lacks > 0 and taken <= stays % GRAIN then
+        -- The TTL that it has is long enough.
+        call('INCRBY', KEYS[i], taken == all and more or format('%.0f0000', taken))
+      else
+        local text = format('%.0f', since + lacks + taken) .. tag
+        local millis = (stays - stays % GRAIN + GRAIN + EPOCH - (is_test and now or 0)) / 1000
+        if not call('SET', KEYS[i], text, is_test and 'PX' or 'PXAT', format('%.0f', millis),
+          value and 'XX' or 'NX') then
+          lacks = SLOW -- MGET found nothing, but there is something of another type
+        end
+      end
     end
+    replies[i + 1] = lacks
   end
   first = last + 1
-end
-
-local more = digits .. '0000'
-for w = 1, #written do
-  local i = written[w]
-  local lacked, lacks = before[i], after[i]
-  if lacked > 0 and lacks - lacked <= (since + lacks + SLACK) % GRAIN then
-    call('INCRBY', KEYS[i], format(more, lacks - lacked)) -- the TTL that it has is long enough
-  else
-    write(KEYS[i], format(digits, since + lacks) .. tags[i], since + lacks)
-  end
 end
 return replies

@@ -12,8 +12,9 @@
 -- Terms: parts joined by '|'
 --   d,d,…        lock durations, or nothing;   memory     lock memory;   0 or 1   denied calls count
 --   reason       what a lock it sets is announced with, percent-encoded
+--   head         of an account's packed form, or - if it has none
 --   limits       b,capacity,P,R,tag   s,limit,W,p   l,limit,W
---                f,limit,cycle,length   or, of a calendar, 0 and then rounds: start,end,start,end,…
+--                f,limit,cycle,length,base   or, of a calendar, length 0 and rounds: start,end,start,end,…
 local function terms_of(encoded)
   local fields = {}
   for field in encoded:gmatch('[^|]+') do
@@ -21,13 +22,13 @@ local function terms_of(encoded)
   end
   local terms = {
     locks = {}, lock_memory = tonumber(fields[2]), count_denied = fields[3] == '1',
-    reason = fields[4], limits = {}, counted = {}, calendar = {},
+    reason = fields[4], head = fields[5] ~= '-' and fields[5] or nil, limits = {}, counted = {}, calendar = {},
     memory = 0, log_memory = 0, log_most = 0,
   }
   for duration in fields[1]:gmatch('%d+') do
     terms.locks[#terms.locks + 1] = tonumber(duration)
   end
-  for i = 5, #fields do
+  for i = 6, #fields do
     local parameters = {}
     for parameter in fields[i]:gmatch('[^,]+') do
       parameters[#parameters + 1] = parameter
@@ -41,7 +42,7 @@ local function terms_of(encoded)
     elseif limit.kind == 'f' then
       limit.cycle = parameters[3]
       if parameters[4] ~= '0' then
-        limit.length = tonumber(parameters[4])
+        limit.length, limit.base = tonumber(parameters[4]), tonumber(parameters[5])
         span = limit.length
       else
         limit.rounds = {}

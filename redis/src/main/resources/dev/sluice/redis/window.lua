@@ -1,6 +1,9 @@
 -- Fixed window: at most `limit` in each round of a cycle.
 --
 -- Text:   fcycle,start,end,used     what was used in the round from start to end (microseconds)
+-- Packed (see account.lua), its part of the head is fcycle,length,base and its number is that of the
+-- round, counted from the epoch, times base, and what was used in it; 0 is a fresh window. Base is a
+-- power of ten that is more than the limit.
 --
 -- A cycle of one length is aligned to the epoch. The rounds of a calendar cycle come with the call,
 -- a few around now; a moment outside them is asked for (see `wanted` in account.lua) and the call is
@@ -115,4 +118,28 @@ function window.read(part)
     kind = 'f', cycle = cycle, start = tonumber(start), finish = tonumber(finish),
     used = tonumber(used),
   }
+end
+
+function window.packed(limit, tally)
+  if tally.finish == 0 then
+    return 0
+  end
+  local length = limit.length
+  return length and fmod(tally.start, length) == 0 and tally.finish == tally.start + length
+    and tally.used <= limit.limit and tally.start / length * limit.base + tally.used
+end
+
+function window.unpacked(part, number)
+  local cycle, length, base = part:match('^f([^,]+),(%d+),(%d+)$')
+  if not cycle then
+    return nil
+  end
+  local limit = {cycle = cycle}
+  length, base = tonumber(length), tonumber(base)
+  if number == 0 then
+    return window.fresh(limit)
+  end
+  local used = fmod(number, base)
+  local start = (number - used) / base * length
+  return using(limit, start, start + length, used)
 end

@@ -33,7 +33,7 @@ class AclIT {
   /** The rights in the order of docs/redis.md. */
   static final String RIGHTS =
       "resetkeys ~s1:* resetchannels &s1:gifts -@all"
-          + " +evalsha +eval +time +get +mget +set +incrby +del +exists +pexpire +pttl +rename"
+          + " +evalsha +eval +time +get +mget +set +incrby +setrange +del +exists +pexpire +pttl +rename"
           + " +zadd +zcard +zcount +zrange +zrangebyscore +zrem +zremrangebyrank +zremrangebyscore"
           + " +zscore +scan +publish +subscribe +ping +info";
 
@@ -47,6 +47,12 @@ class AclIT {
               .limit(Limit.sliding(3, Duration.ofHours(1)))
               .limit(Limit.log(3, Duration.ofHours(1)))
               .lock(Duration.ofMinutes(1))
+              .onStoreFailure(OnStoreFailure.DENY)
+              .build(),
+          Rule.named("plain")
+              .by("member")
+              .limit(Limit.bucket(3, 3, Duration.ofHours(1)))
+              .limit(Limit.fixed(3, Duration.ofDays(1)))
               .onStoreFailure(OnStoreFailure.DENY)
               .build(),
           Rule.named("quick")
@@ -95,8 +101,11 @@ class AclIT {
       assertThat(limiter.decide(Call.of("all", ANN).withId("id2")).allowed()).isTrue();
       limiter.lock("all", ANN, Duration.ofHours(1), "by hand").toCompletableFuture().join();
       assertThat(limiter.reset("all", ANN).toCompletableFuture().join()).isTrue();
-      assertThat(limiter.decide("quick", ANN).allowed()).isTrue();
-      assertThat(limiter.decide("quick", ANN).allowed()).isTrue();
+      for (String rule : List.of("quick", "plain")) {
+        assertThat(limiter.decide(rule, ANN).allowed()).isTrue();
+        assertThat(limiter.decide(rule, ANN).allowed()).isTrue();
+        assertThat(limiter.decide(rule, ANN).allowed()).isTrue();
+      }
     }
     assertThat(faults).isEmpty();
   }

@@ -55,6 +55,12 @@ class TwinIT {
       }
       threads.shutdown();
       assertThat(redis.keysWithoutTtl()).isEmpty();
+      assertThat(redis.info("commandstats", "cmdstat_incrby")).as("short forms").isPositive();
+      assertThat(redis.info("commandstats", "cmdstat_setrange")).as("packed forms").isPositive();
+      System.out.printf(
+          "TwinIT: %,d short and %,d packed accounts were changed in place%n",
+          redis.info("commandstats", "cmdstat_incrby"),
+          redis.info("commandstats", "cmdstat_setrange"));
     }
   }
 

@@ -1,0 +1,84 @@
+package dev.sluice.redis;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.sluice.Account;
+import dev.sluice.Balance;
+import dev.sluice.Call;
+import dev.sluice.Decision;
+import dev.sluice.Identity;
+import dev.sluice.Limit;
+import dev.sluice.Limiter;
+import dev.sluice.Rule;
+import dev.sluice.Rules;
+import dev.sluice.redis.testing.RedisProcess;
+import dev.sluice.redis.testing.RedisProcess.Binary;
+import dev.sluice.redis.testing.RedisServers;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.SplittableRandom;
+import java.util.stream.Collectors;
+import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/** A key stays until what it remembers is over, and not much longer, however it was written. */
+@ExtendWith(RedisServers.class)
+class TtlIT {
+  private static final Duration TOKEN = Duration.ofSeconds(70);
+  private static final long MINUTE = Duration.ofMinutes(1).toMillis();
+  private static final long MEANWHILE = Duration.ofSeconds(20).toMillis(); // of a busy machine
+
+  private static final List<Rule> RULES =
+      List.of(
+          Rule.named("short").by("who").limit(Limit.bucket(900, 1, TOKEN)).build(),
+          Rule.named("shorts").by("who", "where").limit(Limit.bucket(900, 1, TOKEN)).build(),
+          Rule.named("thirds")
+              .by("who", "where")
+              .limit(Limit.bucket(900, 3, TOKEN.multipliedBy(3).plusNanos(1_000)))
+              .build(),
+          Rule.named("packed")
+              .by("who")
+              .limit(Limit.bucket(900, 1, TOKEN))
+              .limit(Limit.fixed(900, Duration.ofHours(1)))
+              .build(),
+          Rule.named("long")
+              .by("who")
+              .limit(Limit.bucket(900, 1, TOKEN))
+              .limit(Limit.sliding(900, Duration.ofHours(1)))
+              .build());
+
+  @ParameterizedTest
+  @MethodSource("dev.sluice.redis.testing.RedisProcess#binaries")
+  void keysOutliveWhatTheyRemember(Binary binary) {
+    RedisProcess server = RedisServers.single(binary);
+    server.command("FLUSHALL");
+    SplittableRandom random = new SplittableRandom(3);
+    try (Limiter limiter =
+        Limiter.of(
+            RedisStore.at(server.uri()).deadline(Duration.ofSeconds(5)).open(),
+            Rules.of(RULES.toArray(new Rule[0])))) {
+      for (int i = 0; i < 400; i++) {
+        Rule rule = RULES.get(random.nextInt(RULES.size()));
+        String name = "n" + random.nextInt(2);
+        Decision decision =
+            limiter.decide(
+                Call.of(rule.name(), Identity.of("who", name, "where", name))
+                    .costing(1 + random.nextInt(3)));
+        assertThat(decision).isInstanceOf(Decision.Allowed.class);
+
+        Map<Account, Long> ends =
+            decision.balances().stream()
+                .collect(
+                    Collectors.toMap(
+                        Balance::account, each -> each.resetAfterMicros() / 1_000, Math::max));
+        ends.forEach(
+            (account, left) ->
+                assertThat(Long.parseLong(server.command("PTTL", Keyspace.key(account))))
+                    .as("%s, over in %d ms", account, left)
+                    .isBetween(left + MINUTE - MEANWHILE, left + 6 * MINUTE + 1));
+      }
+    }
+  }
+}
