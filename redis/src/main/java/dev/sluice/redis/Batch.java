@@ -25,6 +25,7 @@ final class Batch {
   private final List<PlainGroup> plainGroups = new ArrayList<>();
   private final List<Operation<?>> others = new ArrayList<>();
   private int plainKeys;
+  private int weight;
 
   /** Plans of one cost under one terms, for the quick script, by the key of their account. */
   private record Group(
@@ -103,14 +104,21 @@ final class Batch {
    * @param quickly whether one of the quicker scripts may judge it
    */
   void add(Operation<?> operation, boolean quickly) {
-    boolean taken =
-        quickly
-            && operation instanceof Operation.Judge judge
-            && isTake(judge.plan)
-            && (addQuick(judge) || addPlain(judge));
-    if (!taken) {
+    Operation.Judge taking =
+        quickly && operation instanceof Operation.Judge judge && isTake(judge.plan) ? judge : null;
+    if (taking != null && addQuick(taking)) {
+      weight += 1;
+      return;
+    }
+    weight += 2;
+    if (taking == null || !addPlain(taking)) {
       others.add(operation);
     }
+  }
+
+  /** How long it keeps Redis busy, a plan for the quick script being 1. */
+  int weight() {
+    return weight;
   }
 
   /** Whether a plan takes a cost from enforced accounts, without an id. */

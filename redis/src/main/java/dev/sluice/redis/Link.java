@@ -45,7 +45,7 @@ final class Link {
     try {
       return commands.eval(
           call.script().text(), ScriptOutputType.MULTI, call.keys(), call.arguments());
-    } catch (RuntimeException e) {
+    } catch (RuntimeException | Error e) {
       return CompletableFuture.failedFuture(e);
     }
   }

@@ -24,8 +24,8 @@ import org.slf4j.LoggerFactory;
 final class Sender {
   /*
    * An idle sender sends at once. While MOST_FLYING batches are under way, operations gather, and
-   * the next batch takes up to MOST_IN_BATCH of them: the cost of a script call is paid once for
-   * all. So batching adds no waiting: whoever waits would have waited for Redis anyway.
+   * the next batch takes as many of them as FULL_BATCH weighs: the cost of a script call is paid once
+   * for all. So batching adds no waiting: whoever waits would have waited for Redis anyway.
    *
    * In a Cluster one call can only touch one slot, so operations do not gather: each goes by itself
    * and the client spreads them over the nodes.
@@ -33,7 +33,7 @@ final class Sender {
   private static final Logger LOG = LoggerFactory.getLogger(Sender.class);
   private static final CompletionStage<?> DONE = CompletableFuture.completedFuture(null);
   private static final int MOST_FLYING = 3;
-  private static final int MOST_IN_BATCH = 128;
+  private static final int FULL_BATCH = 128;
   private static final int MOST_WAITING = 100_000;
   private static final Set<String> SLOT_ON_ITS_WAY = Set.of("tryagain", "moved", "ask");
   private static final int MOST_TRIES = 30;
@@ -124,7 +124,7 @@ final class Sender {
     Batch batch = new Batch(this::encode, false);
     int polled = 0;
     Operation<?> next;
-    while (polled < MOST_IN_BATCH && (next = waiting.poll()) != null) {
+    while (batch.weight() < FULL_BATCH && (next = waiting.poll()) != null) {
       polled++;
       if (!next.answer.isDone()) {
         batch.add(next, true);
@@ -150,7 +150,7 @@ final class Sender {
     return encoded.get(terms, EncodedTerms::new);
   }
 
-  /** Sends a batch; done when each of its calls was answered. */
+  /** Sends a batch; done when each of its calls was answered, if only by NOSCRIPT. */
   private CompletionStage<?> fly(Batch batch, int tries, List<Long> moments) {
     long test = testClock.getAsLong();
     Batch.ScriptCall quick;
@@ -187,7 +187,7 @@ final class Sender {
     try {
       return link.run(call, (replies, error) -> read(call, tries, reader, replies, error));
     } catch (RuntimeException | Error e) {
-      fail(call, e, tries);
+      read(call, tries, reader, null, e);
       return DONE;
     }
   }

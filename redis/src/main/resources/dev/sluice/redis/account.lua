@@ -46,16 +46,14 @@ local function read_packed(value)
   local head = value:match('^#([^#]*)#') or ''
   local place, tallies = #head + 3, {}
   for part in head:gmatch('[^;]+') do
-    local kind = KINDS[part:sub(1, 1)]
+    local unpacked = (KINDS[part:sub(1, 1)] or {}).unpacked
     local number = #value >= place + 7 and struct.unpack('<d', value, place)
-    if not number or not (number >= 0 and number <= EXACT and fmod(number, 1) == 0) then
+    local is_whole = number and number >= 0 and number <= EXACT and fmod(number, 1) == 0
+    local tally = unpacked and is_whole and unpacked(part, number)
+    if not tally then
       return nil
     end
-    tallies[#tallies + 1] = kind and kind.unpacked and kind.unpacked(part, number)
-    if not tallies[#tallies] then
-      return nil
-    end
-    place = place + 8
+    tallies[#tallies + 1], place = tally, place + 8
   end
   return place == #value + 1 and #tallies > 0 and tallies or nil
 end
@@ -79,8 +77,11 @@ local function read(account, value)
   if not value then
     return
   end
-  local first = value:byte()
-  if first and first >= 48 and first <= 57 then
+  local first = value:byte() or 0
+  if first == 0 then
+    foreign = foreign + 1
+    return
+  elseif first >= 48 and first <= 57 then
     account.tallies[1] = bucket.read_short(value)
     foreign = foreign + (account.tallies[1] and 0 or 1)
     return

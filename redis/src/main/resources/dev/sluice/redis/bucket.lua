@@ -153,7 +153,7 @@ function bucket.short(limit, tally)
 end
 
 function bucket.read_short(value)
-  local since, m, e = value:match('^(%d+)(%d%d%d)(%d)$')
+  local since, m, e = value:match('^([1-9]%d*)(%d%d%d)(%d)$')
   return since and {
     kind = 'b', P = tonumber(m) * 10 ^ tonumber(e), R = 1, full_at = tonumber(since) + EPOCH,
     units = 0, indebted_at = 0,
@@ -170,10 +170,10 @@ end
 
 function bucket.unpacked(part, number)
   local P, R = part:match('^b(%d+)/(%d+)$')
-  if not P then
+  local limit = {P = tonumber(P), R = tonumber(R)}
+  if not P or limit.P == 0 or limit.R == 0 or limit.P > EXACT or limit.R > EXACT then
     return nil
   end
-  local limit = {P = tonumber(P), R = tonumber(R)}
   local tally = bucket.fresh(limit)
   if number > 0 then
     tally.units = fmod(number, tally.R)

@@ -13,10 +13,10 @@ local since = now - EPOCH
 local value, lacks = call('MGET', key)[1], nil
 if not value then
   lacks = 0
-elseif sub(value, -4) == tag and string.byte(value) <= 57 then
-  lacks = sub(value, 1, -5) - since
-  if lacks < 0 then
-    lacks = 0
+elseif sub(value, -4) == tag and string.find(value, '^[1-9]%d') then
+  local full_at = tonumber(sub(value, 1, -5))
+  if full_at and full_at % 1 == 0 then -- else it is not ours
+    lacks = full_at < since and 0 or full_at - since
   end
 end
 

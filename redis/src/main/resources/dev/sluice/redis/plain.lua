@@ -18,7 +18,7 @@
 -- An account is one number for each limit, as it is packed. At a moment, such a number is at least
 -- `low`, where nothing is used, and a call fits if what it adds leads no further than `high`.
 
-local call, byte, sub, format = redis.call, string.byte, string.sub, string.format
+local call, find, sub, format = redis.call, string.find, string.sub, string.format
 local pack, unpack_from = struct.pack, struct.unpack
 local since = now - EPOCH
 
@@ -70,11 +70,11 @@ local function read(key, value, terms)
       numbers[i] = 0
     end
   elseif terms.tag then
-    if sub(value, -4) ~= terms.tag or byte(value) > 57 then
+    local full_at = sub(value, -4) == terms.tag and find(value, '^[1-9]%d') and tonumber(sub(value, 1, -5))
+    if not full_at or full_at % 1 ~= 0 then
       return false
     end
-    numbers = {tonumber(sub(value, 1, -5))}
-    numbers.was = numbers[1]
+    numbers = {full_at, was = full_at}
   elseif #value == terms.size and sub(value, 1, terms.offset) == terms.head then
     numbers = {unpack_from(terms.form, value, terms.offset + 1)}
   else

@@ -13,7 +13,7 @@
 --
 -- Much of what a short script costs is its beginning: so no functions, and few tables.
 
-local call, byte, sub, format = redis.call, string.byte, string.sub, string.format
+local call, find, sub, format = redis.call, string.find, string.sub, string.format
 local since = now - EPOCH
 
 local replies = {now}
@@ -28,10 +28,10 @@ for g = 2, #ARGV, 5 do
     local value, lacks = values[i - first + 1], nil
     if not value then
       lacks = 0
-    elseif sub(value, -4) == tag and byte(value) <= 57 then
-      lacks = sub(value, 1, -5) - since
-      if lacks < 0 then
-        lacks = 0
+    elseif sub(value, -4) == tag and find(value, '^[1-9]%d') then
+      local full_at = tonumber(sub(value, 1, -5))
+      if full_at and full_at % 1 == 0 then -- else it is not ours
+        lacks = full_at < since and 0 or full_at - since
       end
     end
     if not lacks or lacks > full or not has_short_form then

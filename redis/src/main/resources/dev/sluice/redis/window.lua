@@ -131,11 +131,11 @@ end
 
 function window.unpacked(part, number)
   local cycle, length, base = part:match('^f([^,]+),(%d+),(%d+)$')
-  if not cycle then
-    return nil
-  end
   local limit = {cycle = cycle}
   length, base = tonumber(length), tonumber(base)
+  if not cycle or length == 0 or base == 0 or length > EXACT or base > EXACT then
+    return nil
+  end
   if number == 0 then
     return window.fresh(limit)
   end
