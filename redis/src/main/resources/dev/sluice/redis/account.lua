@@ -446,4 +446,7 @@ local function count(account, cost, manner, id, is_named)
     end
   end
   account.changed = true
+  if effective > now then -- what was in debt may not be any more, under a larger limit
+    account.effective = max(now, earliest(account, terms, account.tallies, {}))
+  end
 end

@@ -55,8 +55,10 @@ class TwinIT {
       }
       threads.shutdown();
       assertThat(redis.keysWithoutTtl()).isEmpty();
-      assertThat(redis.info("commandstats", "cmdstat_incrby")).as("short forms").isPositive();
-      assertThat(redis.info("commandstats", "cmdstat_setrange")).as("packed forms").isPositive();
+      if (HISTORIES >= 1_000) { // no script may be left out
+        assertThat(redis.info("commandstats", "cmdstat_incrby")).as("short forms").isPositive();
+        assertThat(redis.info("commandstats", "cmdstat_setrange")).as("packed").isPositive();
+      }
       System.out.printf(
           "TwinIT: %,d short and %,d packed accounts were changed in place%n",
           redis.info("commandstats", "cmdstat_incrby"),
