@@ -93,7 +93,7 @@ public final class RedisStore implements Store {
   }
 
   private CompletionStage<Decision> judge(Plan plan) {
-    if (!topology.isCluster() || plan.charges().size() == 1) {
+    if (liesInOneSlot(plan.charges())) {
       return sender.send(new Operation.Judge(plan));
     }
     Map<Integer, List<Charge>> slots = bySlot(plan.charges(), Charge::account);
@@ -360,10 +360,14 @@ public final class RedisStore implements Store {
     topology.close();
   }
 
+  private boolean liesInOneSlot(List<?> parts) {
+    return !topology.isCluster() || parts.size() == 1;
+  }
+
   /** The parts of a plan that one script call can touch; in a Cluster one slot, else all of it. */
   private <T> Map<Integer, List<T>> bySlot(List<T> parts, Function<T, Account> account) {
     Map<Integer, List<T>> slots = new LinkedHashMap<>();
-    if (!topology.isCluster() || parts.size() == 1) {
+    if (liesInOneSlot(parts)) {
       slots.put(0, parts);
       return slots;
     }

@@ -12,7 +12,7 @@ import java.util.HexFormat;
 record Script(String text, String digest) {
   /** Every kind of plan and all other operations. */
   static final Script WHOLE =
-      of("layout", "arithmetic", "bucket", "window", "parts", "log", "account", "take");
+      of("layout", "arithmetic", "bucket", "window", "parts", "log", "form", "account", "take");
 
   /** The commonest plans only, one charge on one bucket, in a script that is cheap to start. */
   static final Script QUICK = of("layout", "quick");

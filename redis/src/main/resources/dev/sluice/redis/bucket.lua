@@ -15,7 +15,7 @@
 --                  ^^^^   and P is 1 * 10^7: one token every ten seconds
 -- (without the blank between them).
 --
--- Packed (see account.lua), its part of the head is bP/R and its number is the moment at which it is
+-- Packed (see form.lua), its part of the head is bP/R and its number is the moment at which it is
 -- full, in units since EPOCH; 0 is a full bucket.
 
 local bucket = {}

@@ -3,7 +3,7 @@
 -- KEYS   the accounts, plan by plan.
 -- ARGV   now        microseconds to use as the clock, or 0 for Redis' own (the rule outside tests)
 --        T          how many terms, then for each:
---                     head, form       of its account's packed form: see account.lua
+--                     head, form       of its account's packed form: see form.lua
 --                     tag              of its bucket's rate, if the short form is used (see bucket.lua)
 --                     locks            1 if a refusal locks
 --                     L                how many limits, then for each:

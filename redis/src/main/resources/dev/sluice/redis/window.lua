@@ -1,12 +1,12 @@
 -- Fixed window: at most `limit` in each round of a cycle.
 --
 -- Text:   fcycle,start,end,used     what was used in the round from start to end (microseconds)
--- Packed (see account.lua), its part of the head is fcycle,length,base and its number is that of the
+-- Packed (see form.lua), its part of the head is fcycle,length,base and its number is that of the
 -- round, counted from the epoch, times base, and what was used in it; 0 is a fresh window. Base is a
 -- power of ten that is more than the limit.
 --
 -- A cycle of one length is aligned to the epoch. The rounds of a calendar cycle come with the call,
--- a few around now; a moment outside them is asked for (see `wanted` in account.lua) and the call is
+-- a few around now; a moment outside them is asked for (see `wanted`) and the call is
 -- sent again with the rounds around that moment.
 
 local window = {}
