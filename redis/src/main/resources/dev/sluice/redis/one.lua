@@ -7,31 +7,42 @@
 -- Nearly all of what a short script costs is its beginning: so no functions, and no tables.
 
 local key, tag, full, asked = KEYS[1], ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4])
-local call, sub = redis.call, string.sub
+local call, find, sub = redis.call, string.find, string.sub
 local since = now - EPOCH
 
-local value, lacks = call('MGET', key)[1], nil
-if not value then
-  lacks = 0
-elseif sub(value, -4) == tag and string.find(value, '^[1-9]%d') then
-  local full_at = tonumber(sub(value, 1, -5))
-  if full_at and full_at % 1 == 0 then -- else it is not ours
-    lacks = full_at < since and 0 or full_at - since
+local value, lacks = call('MGET', key)[1], 0
+if value then
+  local full_at = sub(value, -4) == tag and tonumber(sub(value, 1, -5))
+  if not full_at or full_at % 1 ~= 0 then
+    lacks = EXACT -- of another rate, or not ours
+  elseif full_at > since then
+    lacks = full_at - since
   end
 end
 
-if not lacks or lacks > full or since < 0 or since + full >= LATEST then
+if lacks > full or since < 1000000 or since + full >= LATEST then
   lacks = SLOW
-elseif lacks + asked <= full then
-  local ends = since + lacks + asked
-  local stays = ends + SLACK
-  if lacks > 0 and asked <= stays % GRAIN then
-    call('INCRBY', key, ARGV[4] .. '0000') -- the TTL that it has is long enough
-  else
+else
+  local fits = lacks + asked <= full
+  local full_at = since + lacks + asked
+  local spare = (full_at + SLACK) % GRAIN
+  if fits and lacks > 0 and asked <= spare then
+    -- The TTL that it has is long enough.
+    local reply = redis.pcall('INCRBY', key, ARGV[4] .. '0000')
+    if type(reply) ~= 'number' then
+      if find(value, '^[1-9]%d*$') then
+        return reply
+      end
+      lacks = SLOW -- not ours
+    end
+  elseif value and not find(value, '^[1-9]%d*$') then
+    lacks = SLOW -- not ours
+  elseif fits then
     local format = string.format
-    local millis = (stays - stays % GRAIN + GRAIN + EPOCH - (is_test and now or 0)) / 1000
-    if not call('SET', key, format('%.0f', ends) .. tag, is_test and 'PX' or 'PXAT',
-      format('%.0f', millis), value and 'XX' or 'NX') then
+    local ends = full_at + SLACK - spare + GRAIN + EPOCH - (is_test and now or 0)
+    if not call('SET', key, format('%d%06d%s', full_at / 1000000, full_at % 1000000, tag),
+      is_test and 'PX' or 'PXAT', format('%d%03d', ends / 1000000, ends / 1000 % 1000),
+      value and 'XX' or 'NX') then
       lacks = SLOW -- MGET found nothing, but there is something of another type
     end
   end

@@ -70,8 +70,8 @@ local function read(key, value, terms)
       numbers[i] = 0
     end
   elseif terms.tag then
-    local full_at = sub(value, -4) == terms.tag and find(value, '^[1-9]%d') and tonumber(sub(value, 1, -5))
-    if not full_at or full_at % 1 ~= 0 then
+    local full_at = sub(value, -4) == terms.tag and find(value, '^[1-9]%d*$') and tonumber(sub(value, 1, -5))
+    if not full_at then
       return false
     end
     numbers = {full_at, was = full_at}

@@ -11,53 +11,66 @@
 --        script, and nothing was done to it}
 --        Of an account's plans, as many are allowed as fit.
 --
--- Much of what a short script costs is its beginning: so no functions, and few tables.
+-- Much of what a short script costs is its beginning: so no functions, and few tables. Of the rest,
+-- most is calls, of Redis and of Lua's library: so only one who writes a text looks at each of the
+-- digits that were there. Where they are added to, Redis looks at them.
 
-local call, find, sub, format = redis.call, string.find, string.sub, string.format
+local call, pcall, type, tonumber = redis.call, redis.pcall, type, tonumber
+local find, sub, format = string.find, string.sub, string.format
 local since = now - EPOCH
 
-local replies = {now}
+local replies
 local first = 1
 for g = 2, #ARGV, 5 do
   local tag, full, asked, all = ARGV[g], tonumber(ARGV[g + 1]), tonumber(ARGV[g + 2]), tonumber(ARGV[g + 3])
   local last = first + ARGV[g + 4] - 1
-  local has_short_form = since >= 0 and since + full < LATEST
+  local most = since >= 1000000 and since + full < LATEST and full or -1 -- else no short form
   local more = ARGV[g + 3] .. '0000'
   local values = call('MGET', unpack(KEYS, first, last))
+  local value = values[1]
+  replies = replies or values -- the first values make room for the replies, one place further
+  replies[1] = now
   for i = first, last do
-    local value, lacks = values[i - first + 1], nil
-    if not value then
-      lacks = 0
-    elseif sub(value, -4) == tag and find(value, '^[1-9]%d') then
-      local full_at = tonumber(sub(value, 1, -5))
-      if full_at and full_at % 1 == 0 then -- else it is not ours
-        lacks = full_at < since and 0 or full_at - since
+    local following, lacks = values[i - first + 2], 0
+    if value then
+      local full_at = sub(value, -4) == tag and tonumber(sub(value, 1, -5))
+      if not full_at or full_at % 1 ~= 0 then
+        lacks = EXACT -- of another rate, or not ours
+      elseif full_at > since then
+        lacks = full_at - since
       end
     end
-    if not lacks or lacks > full or not has_short_form then
+    if lacks > most then
       lacks = SLOW
     else
       local taken = all
       if lacks + all > full then
-        local room = full - lacks
-        taken = room - room % asked
+        taken = full - lacks - (full - lacks) % asked
       end
-      local stays = since + lacks + taken + SLACK
-      if taken == 0 then
-        -- denied
-      elseif lacks > 0 and taken <= stays % GRAIN then
+      local full_at = since + lacks + taken
+      local spare = (full_at + SLACK) % GRAIN
+      if lacks > 0 and taken > 0 and taken <= spare then
         -- The TTL that it has is long enough.
-        call('INCRBY', KEYS[i], taken == all and more or format('%.0f0000', taken))
-      else
-        local text = format('%.0f', since + lacks + taken) .. tag
-        local millis = (stays - stays % GRAIN + GRAIN + EPOCH - (is_test and now or 0)) / 1000
-        if not call('SET', KEYS[i], text, is_test and 'PX' or 'PXAT', format('%.0f', millis),
+        local reply = pcall('INCRBY', KEYS[i], taken == all and more or format('%.0f0000', taken))
+        if type(reply) ~= 'number' then
+          if find(value, '^[1-9]%d*$') then
+            return reply
+          end
+          lacks = SLOW -- not ours
+        end
+      elseif value and not find(value, '^[1-9]%d*$') then
+        lacks = SLOW -- not ours
+      elseif taken > 0 then
+        local ends = full_at + SLACK - spare + GRAIN + EPOCH - (is_test and now or 0)
+        if not call('SET', KEYS[i], format('%d%06d%s', full_at / 1000000, full_at % 1000000, tag),
+          is_test and 'PX' or 'PXAT', format('%d%03d', ends / 1000000, ends / 1000 % 1000),
           value and 'XX' or 'NX') then
           lacks = SLOW -- MGET found nothing, but there is something of another type
         end
       end
     end
     replies[i + 1] = lacks
+    value = following
   end
   first = last + 1
 end

@@ -222,6 +222,10 @@ class FaultsIT {
             .limit(Limit.fixed(100, Duration.ofDays(1)))
             .onStoreFailure(OnStoreFailure.DENY);
     fillsUp(builder.build(), true);
+    Limit bucket = Limit.bucket(100, 100, Duration.ofDays(1));
+    fillsUp(
+        Rule.named("r").by("member").limit(bucket).onStoreFailure(OnStoreFailure.DENY).build(),
+        true);
     // What a log lets go of makes room, so Redis lets a known account go on.
     fillsUp(builder.limit(Limit.log(100, Duration.ofHours(1))).build(), false);
   }
@@ -317,9 +321,30 @@ class FaultsIT {
 
   @ParameterizedTest
   @ValueSource(
-      strings = {"0727", "00727", "+0727", " 0727", "1x0727", "!abc0727", "-nan0727", "x0727"})
+      strings = {
+        "0727",
+        "00727",
+        "+0727",
+        " 0727",
+        "1x0727",
+        "!abc0727",
+        "-nan0727",
+        "x0727",
+        // numbers as Lua reads them, of buckets that are partly or wholly used
+        "22774800000000.00727",
+        " 227748000000000727",
+        "2.27748e130727",
+        "2.2778e130727",
+        "0x14b6abdd24000727",
+      })
   void valueThatEndsLikeOursIsReplacedAndCounted(String value) {
-    Rule rule = Rule.named("r").by("member").limit(Limit.bucket(5, 5, Duration.ofHours(1))).build();
+    Rule.Builder rule = Rule.named("r").by("member").limit(Limit.bucket(5, 5, Duration.ofHours(1)));
+    replacesEnding(value, rule.build());
+    server.command("FLUSHALL");
+    replacesEnding(value, rule.lock(Duration.ofMinutes(1)).build()); // the plain script's
+  }
+
+  private void replacesEnding(String value, Rule rule) {
     String key = Keyspace.key(new Account("r", ANN));
     long[] now = {1_790_000_000_000_000L}; // one plan goes two ways, by even and odd moments
     try (RedisStore store = RedisStore.at(server.uri()).testClock(() -> now[0]).openBare();
