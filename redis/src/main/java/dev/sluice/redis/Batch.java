@@ -21,19 +21,32 @@ final class Batch {
 
   private final Function<Terms, EncodedTerms> encoding;
   private final boolean namesLogs;
+  private final List<Operation.Judge> quickPlans = new ArrayList<>();
   private final List<Group> groups = new ArrayList<>();
   private final List<PlainGroup> plainGroups = new ArrayList<>();
   private final List<Operation<?>> others = new ArrayList<>();
   private int plainKeys;
   private int weight;
 
-  /** Plans of one cost under one terms, for the quick script, by the key of their account. */
-  private record Group(
-      EncodedTerms.Quick quick, long cost, Map<String, List<Operation.Judge>> plans) {
+  /** Plans of one cost under one terms, for the quick script. */
+  private static final class Group {
+    private final EncodedTerms.Quick quick;
+    private final long cost;
+    private final Map<String, List<Operation.Judge>> plans = new LinkedHashMap<>();
+    private final List<Map.Entry<String, List<Operation.Judge>>> accounts = new ArrayList<>();
 
-    /** The accounts: those with one plan, then those with several. */
-    List<Map.Entry<String, List<Operation.Judge>>> accounts() {
-      List<Map.Entry<String, List<Operation.Judge>>> accounts = new ArrayList<>(plans.size());
+    Group(EncodedTerms.Quick quick, long cost) {
+      this.quick = quick;
+      this.cost = cost;
+    }
+
+    void add(Operation.Judge plan) {
+      String key = Keyspace.key(plan.plan.charges().get(0).account());
+      plans.computeIfAbsent(key, fresh -> new ArrayList<>(1)).add(plan);
+    }
+
+    /** Puts the accounts in order: those with one plan, then those with several. */
+    List<Map.Entry<String, List<Operation.Judge>>> ordered() {
       List<Map.Entry<String, List<Operation.Judge>>> crowded = new ArrayList<>(0);
       for (Map.Entry<String, List<Operation.Judge>> account : plans.entrySet()) {
         (account.getValue().size() == 1 ? accounts : crowded).add(account);
@@ -47,9 +60,16 @@ final class Batch {
       return cost * quick.tokenMicros();
     }
 
-    void add(Operation.Judge plan) {
-      String key = Keyspace.key(plan.plan.charges().get(0).account());
-      plans.computeIfAbsent(key, fresh -> new ArrayList<>(1)).add(plan);
+    /** Tells the script of so many accounts that have so many plans each. */
+    void describe(int accounts, int plansEach, List<String> words) {
+      if (accounts > 0) {
+        String asked = cost == 1 ? quick.token() : Long.toString(askedMicros());
+        words.add(quick.tag());
+        words.add(quick.full());
+        words.add(asked);
+        words.add(plansEach == 1 ? asked : Long.toString(askedMicros() * plansEach));
+        words.add(Integer.toString(accounts));
+      }
     }
   }
 
@@ -88,11 +108,7 @@ final class Batch {
 
   /** Fails every operation. */
   void fail(Throwable error) {
-    groups.forEach(
-        group ->
-            group.plans.values().stream()
-                .flatMap(List::stream)
-                .forEach(plan -> plan.answer.completeExceptionally(error)));
+    quickPlans.forEach(plan -> plan.answer.completeExceptionally(error));
     plainGroups.forEach(
         group -> group.plans.forEach(plan -> plan.answer.completeExceptionally(error)));
     others.forEach(operation -> operation.answer.completeExceptionally(error));
@@ -143,13 +159,14 @@ final class Batch {
         || charge.cost() > quick.bucket().capacity()) {
       return false;
     }
+    quickPlans.add(plan);
     for (Group group : groups) {
       if (group.quick == quick && group.cost == charge.cost()) {
         group.add(plan);
         return true;
       }
     }
-    Group group = new Group(quick, charge.cost(), new LinkedHashMap<>());
+    Group group = new Group(quick, charge.cost());
     group.add(plan);
     groups.add(group);
     return true;
@@ -184,43 +201,30 @@ final class Batch {
     if (groups.isEmpty()) {
       return null;
     }
-    List<String> keys = new ArrayList<>();
-    List<Operation<?>> operations = new ArrayList<>();
+    List<String> keys = new ArrayList<>(quickPlans.size());
     List<String> words = new ArrayList<>();
     words.add(Long.toString(testNow));
     for (Group group : groups) {
-      int times = 0;
+      int plansEach = 1;
       int count = 0;
-      for (Map.Entry<String, List<Operation.Judge>> account : group.accounts()) {
-        if (account.getValue().size() != times) {
-          addRun(group, times, count, words);
-          times = account.getValue().size();
+      for (Map.Entry<String, List<Operation.Judge>> account : group.ordered()) {
+        if (account.getValue().size() != plansEach) {
+          group.describe(count, plansEach, words);
+          plansEach = account.getValue().size();
           count = 0;
         }
         keys.add(account.getKey());
-        operations.addAll(account.getValue());
         count++;
       }
-      addRun(group, times, count, words);
+      group.describe(count, plansEach, words);
     }
     // At an odd microsecond of a test's clock, one plan goes the way of several.
-    boolean isOne = operations.size() == 1 && testNow % 2 == 0;
+    boolean isOne = quickPlans.size() == 1 && testNow % 2 == 0;
     return new ScriptCall(
         isOne ? Script.ONE : Script.QUICK,
         keys.toArray(new String[0]),
         (isOne ? words.subList(0, 4) : words).toArray(new String[0]),
-        operations);
-  }
-
-  /** Accounts that have the same number of plans each, as the quick script takes them. */
-  private static void addRun(Group group, int times, int count, List<String> words) {
-    if (count > 0) {
-      words.add(group.quick.tag());
-      words.add(Long.toString(group.quick.fullMicros()));
-      words.add(Long.toString(group.askedMicros()));
-      words.add(Long.toString(group.askedMicros() * times));
-      words.add(Integer.toString(count));
-    }
+        quickPlans);
   }
 
   /** The call of the plain script, or null if no plan here is of its kind. */
@@ -307,15 +311,16 @@ final class Batch {
     long now = (Long) replies.get(0);
     int at = 1;
     for (Group group : groups) {
-      for (Map.Entry<String, List<Operation.Judge>> account : group.accounts()) {
+      long asked = group.askedMicros();
+      for (Map.Entry<String, List<Operation.Judge>> account : group.accounts) {
         long lacks = (Long) replies.get(at++);
         if (lacks == Script.SLOW) {
           account.getValue().forEach(slow);
           continue;
         }
         for (Operation.Judge plan : account.getValue()) {
-          boolean fits = lacks + group.askedMicros() <= group.quick.fullMicros();
-          lacks += fits ? group.askedMicros() : 0;
+          boolean fits = lacks + asked <= group.quick.fullMicros();
+          lacks += fits ? asked : 0;
           plan.answer.complete(plan.readQuick(group.quick, fits, now, lacks));
         }
       }

@@ -38,9 +38,27 @@ final class EncodedTerms {
   /**
    * Terms that the quick script can judge.
    *
-   * @param fullMicros what an empty bucket lacks
+   * @param tokenMicros how long a token takes to come back, which is {@code token} as a text
+   * @param fullMicros what an empty bucket lacks, which is {@code full} as a text
    */
-  record Quick(TokenBucket bucket, String tag, long tokenMicros, long fullMicros) {}
+  record Quick(
+      TokenBucket bucket,
+      String tag,
+      long tokenMicros,
+      String token,
+      long fullMicros,
+      String full) {
+
+    Quick(TokenBucket bucket, String tag) {
+      this(
+          bucket,
+          tag,
+          bucket.unitsPerToken(),
+          Long.toString(bucket.unitsPerToken()),
+          bucket.capacityUnits(),
+          Long.toString(bucket.capacityUnits()));
+    }
+  }
 
   /**
    * Terms that the plain script can judge.
@@ -165,7 +183,7 @@ final class EncodedTerms {
     if (plain && terms.limits().get(0) instanceof TokenBucket bucket) {
       String tag = tag(bucket);
       if (!tag.equals("-")) {
-        return new Quick(bucket, tag, bucket.unitsPerToken(), bucket.capacityUnits());
+        return new Quick(bucket, tag);
       }
     }
     return null;

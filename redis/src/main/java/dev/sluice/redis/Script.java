@@ -7,6 +7,7 @@ import java.nio.charset.StandardCharsets;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
 import java.util.HexFormat;
+import java.util.List;
 
 /** A Lua script, put together from the files beside this class, and its digest for EVALSHA. */
 record Script(String text, String digest) {
@@ -25,6 +26,36 @@ record Script(String text, String digest) {
 
   /** What the quick and the plain script say of a plan that they did nothing about. */
   static final long SLOW = -9_007_199_254_740_991L;
+
+  /** 2026-01-01T00:00:00Z in microseconds, from which short forms count. */
+  private static final long EPOCH = 1_767_225_600_000_000L;
+
+  private static final int TAG_LENGTH = 4;
+
+  /** A reply as the quick script gives it: that for one plan has made a text of its numbers. */
+  static List<Object> numbers(List<Object> reply) {
+    if (!(reply.get(0) instanceof String text)) {
+      return reply;
+    }
+    int first = text.indexOf(',');
+    int second = text.indexOf(',', first + 1);
+    long now =
+        Long.parseLong(text, 0, first, 10) * 1_000_000
+            + Long.parseLong(text, first + 1, second, 10);
+    return List.of(now, lacking(text.substring(second + 1), now));
+  }
+
+  /** What a bucket of such a short form lacks. */
+  private static long lacking(String value, long now) {
+    if (value.isEmpty()) {
+      return 0;
+    }
+    if (value.equals("slow")) {
+      return SLOW;
+    }
+    long fullAt = EPOCH + Long.parseLong(value, 0, value.length() - TAG_LENGTH, 10);
+    return Math.max(0, fullAt - now);
+  }
 
   private static Script of(String... files) {
     StringBuilder text = new StringBuilder();

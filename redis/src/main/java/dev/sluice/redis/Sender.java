@@ -202,8 +202,9 @@ final class Sender {
       if (replies == null) {
         fail(call, Objects.requireNonNull(error), tries);
       } else {
-        learnClock((Long) replies.get(0));
-        reader.accept(replies);
+        List<Object> numbers = Script.numbers(replies);
+        learnClock((Long) numbers.get(0));
+        reader.accept(numbers);
       }
     } catch (RuntimeException | Error bug) {
       call.operations().forEach(each -> each.answer.completeExceptionally(bug));

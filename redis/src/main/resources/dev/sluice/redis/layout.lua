@@ -9,8 +9,6 @@ local LATEST = 900000000000000 -- beyond that many microseconds after it, no sho
 -- EPOCH, so a bucket alone says whether a later moment needs a later end.
 local SLACK, GRAIN = 60000000, 300000000
 
-local now, is_test = tonumber(ARGV[1]), true
-if now == 0 then
-  local time = redis.call('TIME')
-  now, is_test = time[1] * 1000000 + time[2], false
-end
+-- The clock: a test's, or Redis' own.
+local time = ARGV[1] == '0' and redis.call('TIME')
+local now, is_test = time and time[1] * 1000000 + time[2] or ARGV[1] + 0, not time

@@ -2,15 +2,18 @@
 --
 -- KEYS   the account.
 -- ARGV   now, tag, full, asked   see quick.lua
--- Reply  {now, what the bucket lacked before, or SLOW}
+-- Reply  "seconds,microseconds,value": the clock, and what was there before: nothing, a short form, or
+--        "slow" if the account needs the whole script, and nothing was done to it
 --
--- Nearly all of what a short script costs is its beginning: so no functions, and no tables.
+-- Nearly all of what a short script costs is its beginning and its end: so no functions, no tables, and
+-- a reply of texts that are there already.
 
-local key, tag, full, asked = KEYS[1], ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4])
+local key, tag, full, asked = KEYS[1], ARGV[2], ARGV[3] + 0, ARGV[4] + 0
 local call, find, sub = redis.call, string.find, string.sub
 local since = now - EPOCH
 
 local value, lacks = call('MGET', key)[1], 0
+local was = value or ''
 if value then
   local full_at = sub(value, -4) == tag and tonumber(sub(value, 1, -5))
   if not full_at or full_at % 1 ~= 0 then
@@ -21,7 +24,7 @@ if value then
 end
 
 if lacks > full or since < 1000000 or since + full >= LATEST then
-  lacks = SLOW
+  was = 'slow'
 else
   local fits = lacks + asked <= full
   local full_at = since + lacks + asked
@@ -33,18 +36,18 @@ else
       if find(value, '^[1-9]%d*$') then
         return reply
       end
-      lacks = SLOW -- not ours
+      was = 'slow' -- not ours
     end
   elseif value and not find(value, '^[1-9]%d*$') then
-    lacks = SLOW -- not ours
+    was = 'slow' -- not ours
   elseif fits then
     local format = string.format
     local ends = full_at + SLACK - spare + GRAIN + EPOCH - (is_test and now or 0)
     if not call('SET', key, format('%d%06d%s', full_at / 1000000, full_at % 1000000, tag),
       is_test and 'PX' or 'PXAT', format('%d%03d', ends / 1000000, ends / 1000 % 1000),
       value and 'XX' or 'NX') then
-      lacks = SLOW -- MGET found nothing, but there is something of another type
+      was = 'slow' -- MGET found nothing, but there is something of another type
     end
   end
 end
-return {now, lacks}
+return (time and time[1] or '0') .. ',' .. (time and time[2] or ARGV[1]) .. ',' .. was
