@@ -10,6 +10,7 @@ import java.io.PrintStream;
  * @param millis how long a turn is
  * @param warmUpMillis how long each runs, at each number in flight, before anything counts
  * @param identities how many callers the uniform load picks from
+ * @param weighed how many accounts of each are weighed
  * @param out where the progress bar goes
  */
 record Extent(
@@ -19,16 +20,17 @@ record Extent(
     long millis,
     long warmUpMillis,
     int identities,
+    int weighed,
     PrintStream out) {
 
   /** Every suite within a minute. */
   static Extent quick() {
-    return new Extent(true, 5, 3, 250, 700, 100_000, System.err);
+    return new Extent(true, 5, 3, 250, 700, 100_000, 2_500, System.err);
   }
 
   /** All suites within fifteen minutes. */
   static Extent full() {
-    return new Extent(false, 7, 5, 1_500, 3_000, 100_000, System.err);
+    return new Extent(false, 7, 5, 1_500, 3_000, 100_000, 10_000, System.err);
   }
 
   /** Identities of 20 letters. */

@@ -19,8 +19,11 @@ final class RedisSuite {
   /** Nobody runs dry while it is measured, and no account is full again before the end. */
   static final Allowance AMPLE = new Allowance(10_000_000, 1, Duration.ofSeconds(36));
 
-  /** The most first: by the time of one in flight, where microseconds count, all is compiled. */
-  private static final List<Integer> IN_FLIGHT = List.of(512, 64, 1);
+  /** How many are in flight while the compiler is at work: every number, the most twice. */
+  private static final List<Integer> WARM_UP = List.of(512, 64, 512, 1);
+
+  /** One comes last: by then, where microseconds count, all is compiled. */
+  private static final List<Integer> IN_FLIGHT = List.of(64, 512, 1);
 
   private static final int SAMPLED_KEYS = 200;
 
@@ -63,19 +66,15 @@ final class RedisSuite {
     onHot.add(Contenders.batchingBucket4j(uri, AMPLE));
     String[] names = extent.names();
     int rounds = 2 * extent.rounds() + extent.fewerRounds();
-    int slices = all.size() * (2 + IN_FLIGHT.size() + rounds);
+    int slices = all.size() * (1 + WARM_UP.size() + rounds);
     int hotSlices = onHot.size() * (1 + extent.fewerRounds());
     Progress progress = new Progress(extent.out(), slices + hotSlices);
     bytes(all, progress);
-    warmUp(all, names, IN_FLIGHT, extent.warmUpMillis(), progress);
+    warmUp(all, names, WARM_UP, extent.warmUpMillis(), progress);
+    hot(onHot, progress);
     for (int inFlight : IN_FLIGHT) {
       uniform(all, names, inFlight, progress);
     }
-    String[] one = {"the-one-hot-account"};
-    warmUp(onHot, one, List.of(64), extent.warmUpMillis() / 2, progress);
-    Rounds hot = new Rounds(server, one, true);
-    hot.run(onHot, 64, extent.fewerRounds(), extent.millis(), progress);
-    tell("redis.hot", hot, onHot);
     progress.end();
     onHot.forEach(Contender::close);
   }
@@ -92,6 +91,15 @@ final class RedisSuite {
         ClosedLoop.run(contender::decide, names, many, millis);
       }
     }
+  }
+
+  /** One account that everybody asks for. */
+  private void hot(List<Contender> all, Progress progress) {
+    String[] one = {"the-one-hot-account"};
+    warmUp(all, one, List.of(64), extent.warmUpMillis() / 2, progress);
+    Rounds rounds = new Rounds(server, one, true);
+    rounds.run(all, 64, extent.fewerRounds(), extent.millis(), progress);
+    tell("redis.hot", rounds, all);
   }
 
   private void uniform(List<Contender> all, String[] names, int inFlight, Progress progress) {
@@ -145,9 +153,9 @@ final class RedisSuite {
     return name.toLowerCase(Locale.ROOT).replaceAll("[^a-z0-9]", "");
   }
 
-  /** What an account weighs: each contender alone, one decision for each of 10,000 identities. */
+  /** What an account weighs: each contender alone, one decision for each of some identities. */
   private void bytes(List<Contender> all, Progress progress) {
-    String[] names = Extent.names(10_000);
+    String[] names = Extent.names(extent.weighed());
     RedisCommands<String, String> redis = server.commands();
     for (Contender contender : all) {
       progress.next(contender.name() + ", bytes");

@@ -17,6 +17,7 @@ class FiguresTest {
           20,
           20,
           20_000,
+          1_000,
           new PrintStream(OutputStream.nullOutputStream(), false, StandardCharsets.UTF_8));
 
   @Test
