@@ -2,6 +2,7 @@ package dev.sluice.redis;
 
 import dev.sluice.Account;
 import dev.sluice.Identity;
+import java.util.HexFormat;
 import org.jspecify.annotations.Nullable;
 
 /** The names of keys. */
@@ -19,22 +20,27 @@ final class Keyspace {
   static final String RULES = "s1:rules";
   private static final String PREFIX = "s1:{";
 
+  /** A byte in two digits. */
+  private static final String[] HEX = new String[256];
+
+  static {
+    for (int i = 0; i < HEX.length; i++) {
+      HEX[i] = HexFormat.of().toHexDigits((byte) i);
+    }
+  }
+
   private Keyspace() {}
 
   static String key(Account account) {
     String identity = account.identity().toString();
     int hash = mixed((account.colocated() ? account.rule() : identity).hashCode());
-    StringBuilder key = new StringBuilder(12 + account.rule().length() + identity.length());
-    key.append(PREFIX);
-    for (int shift = 12; shift >= 0; shift -= 4) {
-      key.append(Character.forDigit((hash >>> shift) & 15, 16));
-    }
-    return key.append(account.colocated() ? "+" : "")
-        .append("}:")
-        .append(account.rule())
-        .append(':')
-        .append(identity)
-        .toString();
+    return PREFIX
+        + HEX[(hash >>> 8) & 255]
+        + HEX[hash & 255]
+        + (account.colocated() ? "+}:" : "}:")
+        + account.rule()
+        + ":"
+        + identity;
   }
 
   /** Spreads a hash code over all its bits. */

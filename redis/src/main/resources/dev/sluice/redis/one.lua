@@ -15,11 +15,15 @@ local since = now - EPOCH
 local value, lacks = call('MGET', key)[1], 0
 local was = value or ''
 if value then
-  local full_at = sub(value, -4) == tag and tonumber(sub(value, 1, -5))
-  if not full_at or full_at % 1 ~= 0 then
+  local number = sub(value, -4) == tag and tonumber(value)
+  if number then
+    local full_at = number / 10000 + 0.5 - tag / 10000
+    full_at = full_at - full_at % 1
+    if full_at > since then
+      lacks = full_at - since
+    end
+  else
     lacks = EXACT -- of another rate, or not ours
-  elseif full_at > since then
-    lacks = full_at - since
   end
 end
 
@@ -29,23 +33,22 @@ else
   local fits = lacks + asked <= full
   local full_at = since + lacks + asked
   local spare = (full_at + SLACK) % GRAIN
-  if fits and lacks > 0 and asked <= spare then
-    -- The TTL that it has is long enough.
-    local reply = redis.pcall('INCRBY', key, ARGV[4] .. '0000')
-    if type(reply) ~= 'number' then
+  local stays = lacks + asked + SLACK - spare + GRAIN
+  if fits and lacks > 0 then
+    if type(redis.pcall('INCRBY', key, ARGV[4] .. '0000')) ~= 'number' then
       if find(value, '^[1-9]%d*$') then
-        return reply
+        call('INCRBY', key, ARGV[4] .. '0000') -- fails again, and says why
       end
       was = 'slow' -- not ours
+    elseif asked > spare then
+      call('PEXPIRE', key, string.format('%d%03d', stays / 1000000, stays / 1000 % 1000))
     end
   elseif value and not find(value, '^[1-9]%d*$') then
     was = 'slow' -- not ours
   elseif fits then
     local format = string.format
-    local ends = full_at + SLACK - spare + GRAIN + EPOCH - (is_test and now or 0)
     if not call('SET', key, format('%d%06d%s', full_at / 1000000, full_at % 1000000, tag),
-      is_test and 'PX' or 'PXAT', format('%d%03d', ends / 1000000, ends / 1000 % 1000),
-      value and 'XX' or 'NX') then
+      'PX', format('%d%03d', stays / 1000000, stays / 1000 % 1000), value and 'XX' or 'NX') then
       was = 'slow' -- MGET found nothing, but there is something of another type
     end
   end

@@ -12,8 +12,9 @@
 --        Of an account's plans, as many are allowed as fit.
 --
 -- Much of what a short script costs is its beginning: so no functions, and few tables. Of the rest,
--- most is calls, of Redis and of Lua's library: so only one who writes a text looks at each of the
--- digits that were there. Where they are added to, Redis looks at them.
+-- most is calls, of Redis and of Lua's library, and texts: so a value is read as one number, its tag
+-- with it, of which a double keeps enough; and whether it is all digits is asked where it is replaced.
+-- Where it is added to, Redis knows.
 
 local call, pcall, type, tonumber = redis.call, redis.pcall, type, tonumber
 local find, sub, format = string.find, string.sub, string.format
@@ -25,6 +26,7 @@ for g = 2, #ARGV, 5 do
   local tag, full, asked, all = ARGV[g], tonumber(ARGV[g + 1]), tonumber(ARGV[g + 2]), tonumber(ARGV[g + 3])
   local last = first + ARGV[g + 4] - 1
   local most = since >= 1000000 and since + full < LATEST and full or -1 -- else no short form
+  local rounding = 0.5 - tag / 10000 -- of a number that ends in the tag, divided by 10000
   local more = ARGV[g + 3] .. '0000'
   local values = call('MGET', unpack(KEYS, first, last))
   local value = values[1]
@@ -33,11 +35,15 @@ for g = 2, #ARGV, 5 do
   for i = first, last do
     local following, lacks = values[i - first + 2], 0
     if value then
-      local full_at = sub(value, -4) == tag and tonumber(sub(value, 1, -5))
-      if not full_at or full_at % 1 ~= 0 then
+      local number = sub(value, -4) == tag and tonumber(value)
+      if number then
+        local full_at = number / 10000 + rounding
+        full_at = full_at - full_at % 1
+        if full_at > since then
+          lacks = full_at - since
+        end
+      else
         lacks = EXACT -- of another rate, or not ours
-      elseif full_at > since then
-        lacks = full_at - since
       end
     end
     if lacks > most then
@@ -48,23 +54,23 @@ for g = 2, #ARGV, 5 do
         taken = full - lacks - (full - lacks) % asked
       end
       local full_at = since + lacks + taken
-      local spare = (full_at + SLACK) % GRAIN
-      if lacks > 0 and taken > 0 and taken <= spare then
-        -- The TTL that it has is long enough.
-        local reply = pcall('INCRBY', KEYS[i], taken == all and more or format('%.0f0000', taken))
-        if type(reply) ~= 'number' then
+      local spare = (full_at + SLACK) % GRAIN -- how much of this could have come without a later end
+      local stays = lacks + taken + SLACK - spare + GRAIN
+      if lacks > 0 and taken > 0 then
+        local adding = taken == all and more or format('%.0f0000', taken)
+        if type(pcall('INCRBY', KEYS[i], adding)) ~= 'number' then
           if find(value, '^[1-9]%d*$') then
-            return reply
+            call('INCRBY', KEYS[i], adding) -- fails again, and says why
           end
           lacks = SLOW -- not ours
+        elseif taken > spare then
+          call('PEXPIRE', KEYS[i], format('%d%03d', stays / 1000000, stays / 1000 % 1000))
         end
       elseif value and not find(value, '^[1-9]%d*$') then
         lacks = SLOW -- not ours
       elseif taken > 0 then
-        local ends = full_at + SLACK - spare + GRAIN + EPOCH - (is_test and now or 0)
         if not call('SET', KEYS[i], format('%d%06d%s', full_at / 1000000, full_at % 1000000, tag),
-          is_test and 'PX' or 'PXAT', format('%d%03d', ends / 1000000, ends / 1000 % 1000),
-          value and 'XX' or 'NX') then
+          'PX', format('%d%03d', stays / 1000000, stays / 1000 % 1000), value and 'XX' or 'NX') then
           lacks = SLOW -- MGET found nothing, but there is something of another type
         end
       end
