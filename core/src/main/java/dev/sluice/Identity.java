@@ -196,12 +196,11 @@ public final class Identity implements Comparable<Identity> {
   /** The canonical text, such as {@code member=ann&promo=x%20y}. */
   @Override
   public String toString() {
-    StringBuilder text = new StringBuilder();
-    for (Identity at = first(); at != null; at = at.rest) {
-      text.append(text.isEmpty() ? "" : "&").append(at.name).append('=');
-      Percent.encode(at.value, text);
+    if (isEmpty()) {
+      return "";
     }
-    return text.toString();
+    String facet = name + "=" + Percent.encode(value);
+    return rest == null ? facet : facet + "&" + rest;
   }
 
   static String checkedName(String name) {

@@ -6,22 +6,40 @@ import java.nio.charset.StandardCharsets;
 /** Percent-encoding of UTF-8, strict enough that two values never share a text. */
 final class Percent {
   private static final String HEX = "0123456789ABCDEF";
-  private static final String PLAIN = "-._~@:+/";
+  private static final boolean[] PLAIN = new boolean[128];
+
+  static {
+    for (char c = 0; c < PLAIN.length; c++) {
+      PLAIN[c] = Character.isLetterOrDigit(c) || "-._~@:+/".indexOf(c) >= 0;
+    }
+  }
 
   private Percent() {}
 
-  static void encode(String value, StringBuilder to) {
+  static String encode(String value) {
+    if (isPlain(value)) {
+      return value;
+    }
+    StringBuilder to = new StringBuilder(3 * value.length());
     for (byte b : value.getBytes(StandardCharsets.UTF_8)) {
-      int c = b & 0xff;
-      if ((c >= 'a' && c <= 'z')
-          || (c >= 'A' && c <= 'Z')
-          || (c >= '0' && c <= '9')
-          || PLAIN.indexOf(c) >= 0) {
-        to.append((char) c);
+      if (b >= 0 && PLAIN[b]) {
+        to.append((char) b);
       } else {
-        to.append('%').append(HEX.charAt(c >> 4)).append(HEX.charAt(c & 15));
+        to.append('%').append(HEX.charAt((b & 0xff) >> 4)).append(HEX.charAt(b & 15));
       }
     }
+    return to.toString();
+  }
+
+  /** Whether it is its own encoding, as most are: one is written for every decision on Redis. */
+  private static boolean isPlain(String value) {
+    for (int i = 0; i < value.length(); i++) {
+      char c = value.charAt(i);
+      if (c >= PLAIN.length || !PLAIN[c]) {
+        return false;
+      }
+    }
+    return true;
   }
 
   static String decode(String text) {

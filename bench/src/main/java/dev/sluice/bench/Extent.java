@@ -41,7 +41,8 @@ record Extent(
   static String[] names(int count) {
     String[] names = new String[count];
     for (int i = 0; i < count; i++) {
-      names[i] = "member-%013d".formatted(i * 7_919L);
+      String digits = Long.toString(i * 7_919L);
+      names[i] = "member-0000000000000".substring(0, 20 - digits.length()) + digits;
     }
     return names;
   }
