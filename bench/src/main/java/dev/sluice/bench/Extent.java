@@ -30,7 +30,7 @@ record Extent(
 
   /** All suites within fifteen minutes. */
   static Extent full() {
-    return new Extent(false, 7, 5, 1_500, 3_000, 100_000, 10_000, System.err);
+    return new Extent(false, 7, 5, 1_500, 2_500, 100_000, 10_000, System.err);
   }
 
   /** Identities of 20 letters. */
