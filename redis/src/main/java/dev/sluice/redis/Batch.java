@@ -46,13 +46,12 @@ final class Batch {
     }
 
     /** Puts the accounts in order: those with one plan, then those with several. */
-    List<Map.Entry<String, List<Operation.Judge>>> ordered() {
+    void order() {
       List<Map.Entry<String, List<Operation.Judge>>> crowded = new ArrayList<>(0);
       for (Map.Entry<String, List<Operation.Judge>> account : plans.entrySet()) {
         (account.getValue().size() == 1 ? accounts : crowded).add(account);
       }
       accounts.addAll(crowded);
-      return accounts;
     }
 
     /** What one plan takes. */
@@ -207,7 +206,8 @@ final class Batch {
     for (Group group : groups) {
       int plansEach = 1;
       int count = 0;
-      for (Map.Entry<String, List<Operation.Judge>> account : group.ordered()) {
+      group.order();
+      for (Map.Entry<String, List<Operation.Judge>> account : group.accounts) {
         if (account.getValue().size() != plansEach) {
           group.describe(count, plansEach, words);
           plansEach = account.getValue().size();

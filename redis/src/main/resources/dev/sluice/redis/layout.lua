@@ -11,4 +11,4 @@ local SLACK, GRAIN = 60000000, 300000000
 
 -- The clock: a test's, or Redis' own.
 local time = ARGV[1] == '0' and redis.call('TIME')
-local now, is_test = time and time[1] * 1000000 + time[2] or ARGV[1] + 0, not time
+local now = time and time[1] * 1000000 + time[2] or ARGV[1] + 0

@@ -168,10 +168,10 @@ for w = 1, #written do
       end
     end
     local stays = ends + SLACK
-    local millis = (stays - stays % GRAIN + GRAIN + EPOCH - (is_test and now or 0)) / 1000
+    local millis = (stays - stays % GRAIN + GRAIN + EPOCH - now) / 1000
     local text = terms.tag and format('%.0f', numbers[1]) .. terms.tag
       or terms.head .. pack(terms.form, unpack(numbers, 1, terms.limits))
-    call('SET', key, text, is_test and 'PX' or 'PXAT', format('%.0f', millis))
+    call('SET', key, text, 'PX', format('%.0f', millis))
   elseif terms.tag then
     call('INCRBY', key, format('%.0f0000', numbers[1] - numbers.was))
   else

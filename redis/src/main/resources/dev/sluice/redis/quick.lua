@@ -25,7 +25,8 @@ local first = 1
 for g = 2, #ARGV, 5 do
   local tag, full, asked, all = ARGV[g], tonumber(ARGV[g + 1]), tonumber(ARGV[g + 2]), tonumber(ARGV[g + 3])
   local last = first + ARGV[g + 4] - 1
-  local most = since >= 1000000 and since + full < LATEST and full or -1 -- else no short form
+  -- No short form beyond LATEST, nor in the first second, which would be written with a leading 0.
+  local most = since >= 1000000 and since + full < LATEST and full or -1
   local rounding = 0.5 - tag / 10000 -- of a number that ends in the tag, divided by 10000
   local more = ARGV[g + 3] .. '0000'
   local values = call('MGET', unpack(KEYS, first, last))
