@@ -4,8 +4,6 @@ import static dev.sluice.redis.testing.RedisProcess.newest;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import dev.sluice.Account;
-import dev.sluice.Balance;
 import dev.sluice.Call;
 import dev.sluice.Decision;
 import dev.sluice.Identity;
@@ -33,7 +31,6 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.MethodSource;
-import org.junit.jupiter.params.provider.ValueSource;
 
 /** What befalls a Redis, and what a caller sees of it. */
 class FaultsIT {
@@ -253,140 +250,6 @@ class FaultsIT {
       long taken = 2 + Crowd.allowed(answers);
       assertThat(after.balances()).allMatch(balance -> balance.remaining() == 100 - taken);
     }
-  }
-
-  @ParameterizedTest
-  @MethodSource("dev.sluice.redis.testing.RedisProcess#binaries")
-  void foreignValuesUnderOurKeysAreReplacedAndCounted(Binary binary) {
-    server.close();
-    server = RedisProcess.start(binary);
-    for (Limit limit :
-        List.of(
-            Limit.bucket(5, 5, Duration.ofHours(1)),
-            Limit.fixed(5, Duration.ofDays(1)),
-            Limit.log(5, Duration.ofHours(1)))) {
-      for (String suffix : List.of("", "!log", "!call!x", "!lock")) {
-        for (boolean isList : new boolean[] {true, false}) {
-          replacesForeign(limit, suffix, isList);
-        }
-      }
-    }
-  }
-
-  @ParameterizedTest
-  @ValueSource(
-      strings = {
-        "''",
-        "'#'",
-        "'##'",
-        "head",
-        "head .. '1234567'",
-        "head .. struct.pack('<d', 1)",
-        "head .. struct.pack('<ddd', 1, 1, 1)",
-        "head .. struct.pack('<dd', 0 / 0, 0 / 0)",
-        "head .. struct.pack('<dd', 1 / 0, 1 / 0)",
-        "head .. struct.pack('<dd', -1, 1 / 0)",
-        "'#l5#' .. struct.pack('<d', 1)",
-        "'#b720000000/1;s1/2#' .. struct.pack('<dd', 1, 1)",
-        "'#b720000000;f1d#' .. struct.pack('<dd', 1, 1)",
-      })
-  void valueThatLooksLikeOursIsReplacedAndCounted(String value) {
-    Rule rule =
-        Rule.named("r")
-            .by("member")
-            .limit(Limit.bucket(5, 5, Duration.ofHours(1)))
-            .limit(Limit.fixed(5, Duration.ofDays(1)))
-            .build();
-    String key = Keyspace.key(new Account("r", ANN));
-    try (RedisStore store = RedisStore.at(server.uri()).openBare();
-        Limiter limiter = Limiter.of(store, Rules.of(rule))) {
-      limiter.decide("r", ANN);
-      String script =
-          "local head = redis.call('GET', KEYS[1]):match('^#.*#')"
-              + " assert(head:find('b720000000/1', 1, true))"
-              + " redis.call('SET', KEYS[1], "
-              + value
-              + ")";
-      server.command("EVAL", script, "1", key);
-      for (int left = 4; left >= 0; left--) {
-        assertThat(limiter.decide("r", ANN).balances())
-            .extracting(Balance::remaining)
-            .containsOnly((long) left);
-      }
-      assertThat(limiter.decide("r", ANN).allowed()).isFalse();
-      assertThat(store.foreignValues()).isEqualTo(1);
-    }
-    assertThat(server.keysWithoutTtl()).isEmpty();
-  }
-
-  @ParameterizedTest
-  @ValueSource(
-      strings = {
-        "0727",
-        "00727",
-        "+0727",
-        " 0727",
-        "1x0727",
-        "!abc0727",
-        "-nan0727",
-        "x0727",
-        // numbers as Lua reads them, of buckets that are partly or wholly used
-        "22774800000000.00727",
-        " 227748000000000727",
-        "2.27748e130727",
-        "2.2778e130727",
-        "0x14b6abdd24000727",
-      })
-  void valueThatEndsLikeOursIsReplacedAndCounted(String value) {
-    Rule.Builder rule = Rule.named("r").by("member").limit(Limit.bucket(5, 5, Duration.ofHours(1)));
-    replacesEnding(value, rule.build());
-    server.command("FLUSHALL");
-    replacesEnding(value, rule.lock(Duration.ofMinutes(1)).build()); // the plain script's
-  }
-
-  private void replacesEnding(String value, Rule rule) {
-    String key = Keyspace.key(new Account("r", ANN));
-    long[] now = {1_790_000_000_000_000L}; // one plan goes two ways, by even and odd moments
-    try (RedisStore store = RedisStore.at(server.uri()).testClock(() -> now[0]).openBare();
-        Limiter limiter = Limiter.of(store, Rules.of(rule))) {
-      limiter.decide("r", ANN);
-      assertThat(server.command("GET", key)).endsWith("0727");
-      for (int round = 1; round <= 2; round++, now[0]++) {
-        server.command("SET", key, value);
-        for (int left = 4; left >= 0; left--) {
-          assertThat(limiter.decide("r", ANN).balances().get(0).remaining()).isEqualTo(left);
-        }
-        assertThat(limiter.decide("r", ANN).allowed()).isFalse();
-        assertThat(store.foreignValues()).isEqualTo(round);
-      }
-    }
-    assertThat(server.keysWithoutTtl()).isEmpty();
-  }
-
-  private void replacesForeign(Limit limit, String suffix, boolean isList) {
-    server.command("FLUSHALL");
-    Rule rule = Rule.named("r").by("member").limit(limit).lock(Duration.ofMinutes(1)).build();
-    String key = Keyspace.key(new Account("r", ANN)) + suffix;
-    server.command(isList ? "RPUSH" : "SET", key, "not ours");
-    try (RedisStore store = RedisStore.at(server.uri()).openBare();
-        Limiter limiter = Limiter.of(store, Rules.of(rule))) {
-      for (int i = 1; i <= 5; i++) {
-        Decision decision = limiter.decide(Call.of("r", ANN).withId(i == 1 ? "x" : "x" + i));
-        assertThat(decision.balances().get(0).remaining())
-            .as("%s, %s", limit, key)
-            .isEqualTo(5 - i);
-      }
-      assertThat(limiter.decide("r", ANN).allowed()).isFalse();
-      assertThat(limiter.locks(null).toCompletableFuture().join()).hasSize(1);
-      if (suffix.isEmpty()) {
-        assertThat(store.foreignValues()).as("%s, %s", limit, key).isEqualTo(1);
-      }
-    }
-    boolean isUsed = !suffix.equals("!log") || limit instanceof Limit.SlidingLog;
-    if (!isUsed) {
-      server.command("DEL", key);
-    }
-    assertThat(server.keysWithoutTtl()).as("%s, %s", limit, key).isEmpty();
   }
 
   @Test
