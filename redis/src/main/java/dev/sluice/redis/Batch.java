@@ -59,10 +59,25 @@ final class Batch {
       return cost * quick.tokenMicros();
     }
 
+    private String asked() {
+      return cost == 1 ? quick.token() : Long.toString(askedMicros());
+    }
+
+    /** The only plan, as the script for one reads it. */
+    ScriptCall callOne(long testNow, List<Operation.Judge> plan) {
+      String more = asked().concat("0000");
+      String[] keys = {accounts.get(0).getKey()};
+      String[] words =
+          testNow == 0
+              ? new String[] {quick.tag(), quick.full(), more}
+              : new String[] {quick.tag(), quick.full(), more, Long.toString(testNow)};
+      return new ScriptCall(Script.ONE, keys, words, plan);
+    }
+
     /** Tells the script of so many accounts that have so many plans each. */
     void describe(int accounts, int plansEach, List<String> words) {
       if (accounts > 0) {
-        String asked = cost == 1 ? quick.token() : Long.toString(askedMicros());
+        String asked = asked();
         words.add(quick.tag());
         words.add(quick.full());
         words.add(asked);
@@ -200,13 +215,17 @@ final class Batch {
     if (groups.isEmpty()) {
       return null;
     }
+    groups.forEach(Group::order);
+    // At an odd microsecond of a test's clock, one plan goes the way of several.
+    if (quickPlans.size() == 1 && testNow % 2 == 0) {
+      return groups.get(0).callOne(testNow, quickPlans);
+    }
     List<String> keys = new ArrayList<>(quickPlans.size());
     List<String> words = new ArrayList<>();
     words.add(Long.toString(testNow));
     for (Group group : groups) {
       int plansEach = 1;
       int count = 0;
-      group.order();
       for (Map.Entry<String, List<Operation.Judge>> account : group.accounts) {
         if (account.getValue().size() != plansEach) {
           group.describe(count, plansEach, words);
@@ -218,13 +237,8 @@ final class Batch {
       }
       group.describe(count, plansEach, words);
     }
-    // At an odd microsecond of a test's clock, one plan goes the way of several.
-    boolean isOne = quickPlans.size() == 1 && testNow % 2 == 0;
     return new ScriptCall(
-        isOne ? Script.ONE : Script.QUICK,
-        keys.toArray(new String[0]),
-        (isOne ? words.subList(0, 4) : words).toArray(new String[0]),
-        quickPlans);
+        Script.QUICK, keys.toArray(new String[0]), words.toArray(new String[0]), quickPlans);
   }
 
   /** The call of the plain script, or null if no plan here is of its kind. */

@@ -82,6 +82,7 @@ public final class RedisSettings {
    */
   public Store open() {
     RedisStore bare = openBare();
+    bare.warmUp();
     Store guarded = new Guard(bare, deadline, nodes, onFault);
     return cachesDenials ? DenialCache.around(guarded, bare) : guarded;
   }

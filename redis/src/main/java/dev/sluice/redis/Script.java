@@ -13,16 +13,26 @@ import java.util.List;
 record Script(String text, String digest) {
   /** Every kind of plan and all other operations. */
   static final Script WHOLE =
-      of("layout", "arithmetic", "bucket", "window", "parts", "log", "form", "account", "take");
+      of(
+          "layout",
+          "clock",
+          "arithmetic",
+          "bucket",
+          "window",
+          "parts",
+          "log",
+          "form",
+          "account",
+          "take");
 
   /** The commonest plans only, one charge on one bucket, in a script that is cheap to start. */
-  static final Script QUICK = of("layout", "quick");
+  static final Script QUICK = of("layout", "clock", "quick");
 
   /** One plan of the same kind, in a script that is cheaper still. */
   static final Script ONE = of("layout", "one");
 
   /** Plans on any number of buckets and windows. */
-  static final Script PLAIN = of("layout", "plain");
+  static final Script PLAIN = of("layout", "clock", "plain");
 
   /** What the quick and the plain script say of a plan that they did nothing about. */
   static final long SLOW = -9_007_199_254_740_991L;

@@ -1,4 +1,4 @@
--- What every script begins with: the constants of the layout, and the one reading of the clock.
+-- What every script begins with: the constants of the layout.
 
 local EXACT = 9007199254740991 -- up to here, every whole number is a double
 local SLOW = -EXACT -- says of a plan that it needs the whole script, and nothing was done
@@ -8,7 +8,3 @@ local LATEST = 900000000000000 -- beyond that many microseconds after it, no sho
 -- A key outlives what it must remember by SLACK and up to a GRAIN more: it ends on a whole GRAIN since
 -- EPOCH, so a bucket alone says whether a later moment needs a later end.
 local SLACK, GRAIN = 60000000, 300000000
-
--- The clock: a test's, or Redis' own.
-local time = ARGV[1] == '0' and redis.call('TIME')
-local now = time and time[1] * 1000000 + time[2] or ARGV[1] + 0

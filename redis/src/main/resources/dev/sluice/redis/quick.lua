@@ -11,42 +11,53 @@
 --        script, and nothing was done to it}
 --        Of an account's plans, as many are allowed as fit.
 --
--- Much of what a short script costs is its beginning: so no functions, and few tables. Of the rest,
+-- Much of what a short script costs is its beginning: so one function only, and few tables. Of the rest,
 -- most is calls, of Redis and of Lua's library, and texts: so a value is read as one number, its tag
 -- with it, of which a double keeps enough; and whether it is all digits is asked where it is replaced.
 -- Where it is added to, Redis knows.
 
-local call, pcall, type, tonumber = redis.call, redis.pcall, type, tonumber
+local call, try, type = redis.call, redis.pcall, type
 local find, sub, format = string.find, string.sub, string.format
-local since = now - EPOCH
 
+-- Puts what its bucket lacks in the place of each value: EXACT for one of another rate or not ours.
+-- Fails at a text that ends in the tag and is no number: `tonumber` would not, but reads every text twice.
+local function read(values, count, tag, since, roomy)
+  local rounding = 0.5 - tag / 10000 -- of a number that ends in the tag, divided by 10000
+  for i = 1, count do
+    local value = values[i]
+    if value then
+      local lacks = EXACT
+      if sub(value, -4) == tag then
+        local full_at = value / 10000 + rounding
+        full_at = full_at - full_at % 1
+        local is_added_to = full_at > since and full_at <= roomy
+        if is_added_to or find(value, '^[1-9]%d*$') then
+          lacks = full_at > since and full_at - since or 0
+        end
+      end
+      values[i] = lacks
+    end
+  end
+end
+
+local keys, since = KEYS, now - EPOCH
 local replies
 local first = 1
 for g = 2, #ARGV, 5 do
-  local tag, full, asked, all = ARGV[g], tonumber(ARGV[g + 1]), tonumber(ARGV[g + 2]), tonumber(ARGV[g + 3])
-  local last = first + ARGV[g + 4] - 1
+  local tag, full, asked, all = ARGV[g], ARGV[g + 1] + 0, ARGV[g + 2] + 0, ARGV[g + 3] + 0
+  local count, more = ARGV[g + 4] + 0, ARGV[g + 3] .. '0000'
+  local last, most = first + count - 1, full
+  local values = call('MGET', unpack(keys, first, last))
   -- No short form beyond LATEST, nor in the first second, which would be written with a leading 0.
-  local most = since >= 1000000 and since + full < LATEST and full or -1
-  local rounding = 0.5 - tag / 10000 -- of a number that ends in the tag, divided by 10000
-  local more = ARGV[g + 3] .. '0000'
-  local values = call('MGET', unpack(KEYS, first, last))
+  if since < 1000000 or since + full >= LATEST
+    or not pcall(read, values, count, tag, since, since + full - all) then
+    values, most = {}, -1
+  end
   local value = values[1]
   replies = replies or values -- the first values make room for the replies, one place further
   replies[1] = now
   for i = first, last do
-    local following, lacks = values[i - first + 2], 0
-    if value then
-      local number = sub(value, -4) == tag and tonumber(value)
-      if number then
-        local full_at = number / 10000 + rounding
-        full_at = full_at - full_at % 1
-        if full_at > since then
-          lacks = full_at - since
-        end
-      else
-        lacks = EXACT -- of another rate, or not ours
-      end
-    end
+    local following, lacks = values[i - first + 2], value or 0
     if lacks > most then
       lacks = SLOW
     else
@@ -59,19 +70,17 @@ for g = 2, #ARGV, 5 do
       local stays = lacks + taken + SLACK - spare + GRAIN
       if lacks > 0 and taken > 0 then
         local adding = taken == all and more or format('%.0f0000', taken)
-        if type(pcall('INCRBY', KEYS[i], adding)) ~= 'number' then
-          if find(value, '^[1-9]%d*$') then
-            call('INCRBY', KEYS[i], adding) -- fails again, and says why
+        if type(try('INCRBY', keys[i], adding)) ~= 'number' then
+          if find(call('MGET', keys[i])[1], '^[1-9]%d*$') then
+            call('INCRBY', keys[i], adding) -- fails again, and says why
           end
           lacks = SLOW -- not ours
         elseif taken > spare then
-          call('PEXPIRE', KEYS[i], format('%d%03d', stays / 1000000, stays / 1000 % 1000))
+          call('PEXPIRE', keys[i], format('%d000', stays / 1000000 + 1))
         end
-      elseif value and not find(value, '^[1-9]%d*$') then
-        lacks = SLOW -- not ours
       elseif taken > 0 then
-        if not call('SET', KEYS[i], format('%d%06d%s', full_at / 1000000, full_at % 1000000, tag),
-          'PX', format('%d%03d', stays / 1000000, stays / 1000 % 1000), value and 'XX' or 'NX') then
+        if not call('SET', keys[i], format('%d%06d%s', full_at / 1000000, full_at % 1000000, tag),
+          'PX', format('%d000', stays / 1000000 + 1), value and 'XX' or 'NX') then
           lacks = SLOW -- MGET found nothing, but there is something of another type
         end
       end

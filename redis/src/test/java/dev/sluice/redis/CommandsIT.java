@@ -8,6 +8,7 @@ import dev.sluice.Limit;
 import dev.sluice.Limiter;
 import dev.sluice.Rule;
 import dev.sluice.Rules;
+import dev.sluice.Store;
 import dev.sluice.redis.testing.RedisCluster;
 import dev.sluice.redis.testing.RedisProcess;
 import dev.sluice.redis.testing.RedisProcess.Binary;
@@ -46,6 +47,21 @@ class CommandsIT {
       assertThat(server.info("commandstats", "cmdstat_time"))
           .as("one look at the clock")
           .isEqualTo(9);
+    }
+  }
+
+  @ParameterizedTest
+  @MethodSource("dev.sluice.redis.testing.RedisProcess#binaries")
+  void openingGoesTheWayOfOneCallAndWritesNothing(Binary binary) {
+    RedisProcess server = RedisServers.single(binary);
+    server.command("FLUSHALL");
+    server.command("SCRIPT", "FLUSH");
+    server.command("CONFIG", "RESETSTAT");
+    try (Store store = RedisStore.connect(server.uri())) {
+      assertThat(store.locks(null).toCompletableFuture().join()).isEmpty();
+      assertThat(server.info("commandstats", "cmdstat_evalsha")).isEqualTo(1);
+      assertThat(server.info("commandstats", "cmdstat_eval")).isEqualTo(1);
+      assertThat(server.command("DBSIZE")).isEqualTo("0");
     }
   }
 

@@ -16,9 +16,13 @@ import dev.sluice.redis.testing.RedisProcess;
 import dev.sluice.redis.testing.RedisProcess.Binary;
 import dev.sluice.redis.testing.RedisServers;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
@@ -29,6 +33,7 @@ import org.junit.jupiter.params.provider.ValueSource;
  */
 @ExtendWith(RedisServers.class)
 class ForeignValuesIT {
+  private static final Duration HOUR = Duration.ofHours(1);
   private static final Identity ANN = Identity.of("member", "ann");
 
   private RedisProcess server;
@@ -49,10 +54,7 @@ class ForeignValuesIT {
   void foreignValuesUnderOurKeysAreReplacedAndCounted(Binary binary) {
     server = RedisServers.single(binary);
     for (Limit limit :
-        List.of(
-            Limit.bucket(5, 5, Duration.ofHours(1)),
-            Limit.fixed(5, Duration.ofDays(1)),
-            Limit.log(5, Duration.ofHours(1)))) {
+        List.of(Limit.bucket(5, 5, HOUR), Limit.fixed(5, Duration.ofDays(1)), Limit.log(5, HOUR))) {
       for (String suffix : List.of("", "!log", "!call!x", "!lock")) {
         for (boolean isList : new boolean[] {true, false}) {
           replacesForeign(limit, suffix, isList);
@@ -82,7 +84,7 @@ class ForeignValuesIT {
     Rule rule =
         Rule.named("r")
             .by("member")
-            .limit(Limit.bucket(5, 5, Duration.ofHours(1)))
+            .limit(Limit.bucket(5, 5, HOUR))
             .limit(Limit.fixed(5, Duration.ofDays(1)))
             .build();
     String key = Keyspace.key(new Account("r", ANN));
@@ -126,10 +128,40 @@ class ForeignValuesIT {
         "0x14b6abdd24000727",
       })
   void valueThatEndsLikeOursIsReplacedAndCounted(String value) {
-    Rule.Builder rule = Rule.named("r").by("member").limit(Limit.bucket(5, 5, Duration.ofHours(1)));
+    Rule.Builder rule = Rule.named("r").by("member").limit(Limit.bucket(5, 5, HOUR));
     replacesEnding(value, rule.build());
     server.command("FLUSHALL");
     replacesEnding(value, rule.lock(Duration.ofMinutes(1)).build()); // the plain script's
+  }
+
+  @Test
+  void oneAmongOthersStopsNone() {
+    List<Identity> all =
+        IntStream.range(0, 40).mapToObj(i -> Identity.of("member", "m" + i)).toList();
+    Rule few = Rule.named("few").by("member").limit(Limit.bucket(5, 5, HOUR)).build();
+    Rule many = Rule.named("many").by("member").limit(Limit.bucket(50, 50, HOUR)).build();
+    long now = 1_790_000_000_000_000L;
+    try (RedisStore store = RedisStore.at(server.uri()).testClock(() -> now).openBare();
+        Limiter limiter = Limiter.of(store, Rules.of(few, many))) {
+      for (int left = 4; left >= 0; left--) {
+        if (left == 3) { // by now, all values end in the tags of their rates
+          server.command("SET", Keyspace.key(new Account("few", all.get(7))), "not a number 0727");
+          server.command("SET", Keyspace.key(new Account("few", all.get(23))), "1e130727");
+        }
+        List<CompletableFuture<Decision>> asked = new ArrayList<>();
+        for (Identity each : all) {
+          asked.add(limiter.ask(Call.of("few", each)).toCompletableFuture());
+          asked.add(limiter.ask(Call.of("many", each)).toCompletableFuture());
+        }
+        for (int i = 0; i < asked.size(); i++) {
+          boolean replaced = (i == 14 || i == 46) && left < 4;
+          assertThat(asked.get(i).join().balances().get(0).remaining())
+              .as("answer %d", i)
+              .isEqualTo(i % 2 == 0 ? left + (replaced ? 1 : 0) : 45 + left);
+        }
+      }
+      assertThat(store.foreignValues()).isEqualTo(2);
+    }
   }
 
   private void replacesEnding(String value, Rule rule) {
