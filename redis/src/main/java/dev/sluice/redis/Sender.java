@@ -36,6 +36,7 @@ final class Sender {
   private static final int FULL_BATCH = 128;
   private static final int MOST_WAITING = 100_000;
   private static final Set<String> SLOT_ON_ITS_WAY = Set.of("tryagain", "moved", "ask");
+  private static final Set<String> NOT_OURS = Set.of("err", "wrongtype");
   private static final int MOST_TRIES = 30;
   private static final int RESEND_MILLIS = 10;
   private static final int LONGEST_PAUSE_MILLIS = 100;
@@ -252,6 +253,10 @@ final class Sender {
   /** Sends again what was certainly not done, or is safe to do again; fails the rest. */
   private void fail(Batch.ScriptCall call, Throwable error, int tries) {
     StoreFault fault = StoreFault.of(error);
+    if (call.script().equals(Script.ONE) && NOT_OURS.contains(fault.kind())) {
+      call.operations().forEach(each -> sendAlone(each, false, tries, List.of(estimatedNow())));
+      return;
+    }
     if (fault.kind().equals("readonly") || fault.kind().equals("timeout")) {
       onLost.run();
     }

@@ -19,6 +19,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.function.Consumer;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -129,9 +130,26 @@ class ForeignValuesIT {
       })
   void valueThatEndsLikeOursIsReplacedAndCounted(String value) {
     Rule.Builder rule = Rule.named("r").by("member").limit(Limit.bucket(5, 5, HOUR));
-    replacesEnding(value, rule.build());
+    replaces(key -> server.command("SET", key, value), rule.build());
     server.command("FLUSHALL");
-    replacesEnding(value, rule.lock(Duration.ofMinutes(1)).build()); // the plain script's
+    replaces( // the plain script's
+        key -> server.command("SET", key, value), rule.lock(Duration.ofMinutes(1)).build());
+  }
+
+  @ParameterizedTest
+  @MethodSource("dev.sluice.redis.testing.RedisProcess#binaries")
+  void underOneBucketEveryRedisTellsWhatIsNotOurs(Binary binary) {
+    server = RedisServers.single(binary);
+    Rule rule = Rule.named("r").by("member").limit(Limit.bucket(5, 5, HOUR)).build();
+    List<Consumer<String>> writers =
+        List.of(
+            key -> server.command("RPUSH", key, "not ours"),
+            key -> server.command("SET", key, "x0727"),
+            key -> server.command("SET", key, "22774800000000.00727"));
+    for (Consumer<String> writer : writers) {
+      server.command("FLUSHALL");
+      replaces(writer, rule);
+    }
   }
 
   @Test
@@ -164,7 +182,7 @@ class ForeignValuesIT {
     }
   }
 
-  private void replacesEnding(String value, Rule rule) {
+  private void replaces(Consumer<String> writer, Rule rule) {
     String key = Keyspace.key(new Account("r", ANN));
     long[] now = {1_790_000_000_000_000L}; // one plan goes two ways, by even and odd moments
     try (RedisStore store = RedisStore.at(server.uri()).testClock(() -> now[0]).openBare();
@@ -172,7 +190,8 @@ class ForeignValuesIT {
       limiter.decide("r", ANN);
       assertThat(server.command("GET", key)).endsWith("0727");
       for (int round = 1; round <= 2; round++, now[0]++) {
-        server.command("SET", key, value);
+        server.command("DEL", key);
+        writer.accept(key);
         for (int left = 4; left >= 0; left--) {
           assertThat(limiter.decide("r", ANN).balances().get(0).remaining()).isEqualTo(left);
         }
