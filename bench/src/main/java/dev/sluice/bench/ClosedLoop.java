@@ -45,10 +45,6 @@ final class ClosedLoop {
     double perSecond() {
       return decisions() / seconds;
     }
-
-    double micros(double percentile) {
-      return nanos.getValueAtPercentile(percentile) / 1e3;
-    }
   }
 
   private ClosedLoop(

@@ -108,9 +108,8 @@ final class RedisSuite {
     rounds.run(all, inFlight, times, extent.millis(), progress);
     tell("redis." + inFlight, rounds, all);
     if (inFlight == 1) {
-      double p50 = p50(rounds, "Sluice");
-      figures.put("redis.1.p50VsIncr", p50 / p50(rounds, "INCR"));
-      figures.put("redis.1.p50VsBucket4j", p50 / p50(rounds, "Bucket4j"));
+      figures.put("redis.1.p50VsIncr", p50Ratio("incr"));
+      figures.put("redis.1.p50VsBucket4j", p50Ratio("bucket4j"));
     }
     if (inFlight == 512) {
       figures.put("redis.cpu.vsBucket4j", cpuRatio(rounds, "Bucket4j"));
@@ -119,11 +118,12 @@ final class RedisSuite {
   }
 
   /**
-   * Over all rounds: client and Redis run on one core now and on two then, as the kernel likes, and
-   * waking the other core takes longer than an INCR. So rounds differ by more than contenders do.
+   * Of all rounds together: client and Redis run on one core now and on two then, as the kernel
+   * likes, and waking the other core takes longer than an INCR. So rounds differ by more than
+   * contenders do.
    */
-  private static double p50(Rounds rounds, String name) {
-    return rounds.latencies(name).getValueAtPercentile(50);
+  private double p50Ratio(String other) {
+    return figures.get("redis.1.sluice.p50Micros") / figures.get("redis.1." + other + ".p50Micros");
   }
 
   private static double perSecond(Rounds.Sample sample) {

@@ -1,9 +1,21 @@
 package dev.sluice.redis;
 
+import dev.sluice.Charge;
+import dev.sluice.Identity;
+import dev.sluice.Intent;
+import dev.sluice.Limit;
+import dev.sluice.Plan;
+import dev.sluice.Rule;
 import dev.sluice.Store;
 import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import java.util.function.Consumer;
 import java.util.function.LongSupplier;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * How a store on Redis is set up; everything but the URI has a default. Not thread-safe.
@@ -11,6 +23,9 @@ import java.util.function.LongSupplier;
  * @see RedisStore#at
  */
 public final class RedisSettings {
+  private static final Logger LOG = LoggerFactory.getLogger(RedisSettings.class);
+  private static final Duration WARM_UP_PATIENCE = Duration.ofSeconds(1);
+
   /** A replica that is silent must leave the master time to answer. */
   private static final int LOOKS_IN_A_DEADLINE = 4;
 
@@ -82,8 +97,29 @@ public final class RedisSettings {
    */
   public Store open() {
     RedisStore bare = openBare();
-    bare.warmUp();
+    warmUp(bare);
     Store guarded = new Guard(bare, deadline, nodes, onFault);
     return cachesDenials ? DenialCache.around(guarded, bare) : guarded;
+  }
+
+  /**
+   * Goes the way of a call once, as a look that writes nothing. In a new JVM that takes longer than
+   * a deadline: done now, it does not let the first callers pass by policy.
+   */
+  private static void warmUp(Store store) {
+    Rule rule =
+        Rule.named("warm-up").by("none").limit(Limit.bucket(1, 1, Duration.ofMinutes(1))).build();
+    Charge charge = new Charge(rule, Identity.of("none", "none"), rule.terms(), 1);
+    Plan look = new Plan(List.of(charge), Intent.PEEK, null, rule.onStoreFailure());
+    try {
+      store
+          .take(look)
+          .toCompletableFuture()
+          .get(WARM_UP_PATIENCE.toMillis(), TimeUnit.MILLISECONDS);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    } catch (ExecutionException | TimeoutException e) {
+      LOG.debug("The first look at Redis failed; callers will be told by their own", e);
+    }
   }
 }

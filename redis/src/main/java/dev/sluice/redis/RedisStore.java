@@ -4,13 +4,11 @@ import dev.sluice.Account;
 import dev.sluice.Balance;
 import dev.sluice.Charge;
 import dev.sluice.Decision;
-import dev.sluice.Identity;
 import dev.sluice.Intent;
 import dev.sluice.Limit;
 import dev.sluice.Plan;
 import dev.sluice.Receipt;
 import dev.sluice.Restriction;
-import dev.sluice.Rule;
 import dev.sluice.Store;
 import io.lettuce.core.KeyScanCursor;
 import io.lettuce.core.ScanArgs;
@@ -31,17 +29,13 @@ import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.TimeoutException;
 import java.util.function.Consumer;
 import java.util.function.Function;
 import java.util.function.Predicate;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * The shared store: one truth for all nodes, one atomic script call a batch. Thread-safe.
@@ -56,8 +50,6 @@ public final class RedisStore implements Store {
    * given back. That never admits too much, but for an instant another call may see less than there
    * is.
    */
-  private static final Logger LOG = LoggerFactory.getLogger(RedisStore.class);
-  private static final Duration WARM_UP_PATIENCE = Duration.ofSeconds(1);
   private static final int SCAN_STEP = 1_000;
   private static final Pattern NOTICE = Pattern.compile("\\d{1,16} \\S*");
 
@@ -88,24 +80,6 @@ public final class RedisStore implements Store {
    */
   public static RedisSettings at(String uri) {
     return new RedisSettings(uri);
-  }
-
-  /**
-   * Goes the way of a call once, as a look that writes nothing. In a new JVM that takes longer than
-   * a deadline: done now, it does not let the first callers pass by policy.
-   */
-  void warmUp() {
-    Rule rule =
-        Rule.named("warm-up").by("none").limit(Limit.bucket(1, 1, Duration.ofMinutes(1))).build();
-    Charge charge = new Charge(rule, Identity.of("none", "none"), rule.terms(), 1);
-    Plan look = new Plan(List.of(charge), Intent.PEEK, null, rule.onStoreFailure());
-    try {
-      take(look).toCompletableFuture().get(WARM_UP_PATIENCE.toMillis(), TimeUnit.MILLISECONDS);
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
-    } catch (ExecutionException | TimeoutException e) {
-      LOG.debug("The first look at Redis failed; callers will be told by their own", e);
-    }
   }
 
   @Override

@@ -13,8 +13,8 @@
 --
 -- Much of what a short script costs is its beginning: so one function only, and few tables. Of the rest,
 -- most is calls, of Redis and of Lua's library, and texts: so a value is read as one number, its tag
--- with it, of which a double keeps enough; and whether it is all digits is asked where it is replaced.
--- Where it is added to, Redis knows.
+-- with it, of which a double keeps enough; and whether it is all digits is asked unless all plans are
+-- added to it: then Redis knows.
 
 local call, try, type = redis.call, redis.pcall, type
 local find, sub, format = string.find, string.sub, string.format
