@@ -20,27 +20,27 @@
 
 local call, find, sub, format = redis.call, string.find, string.sub, string.format
 local pack, unpack_from = struct.pack, struct.unpack
-local since = now - EPOCH
+local argv, keys, since = ARGV, KEYS, now - EPOCH
+local SLACKS = GRAIN / SLACK -- in a GRAIN
 
 local all_terms = {}
 local a = 3
-for t = 1, ARGV[2] do
-  local limits = tonumber(ARGV[a + 4])
+for t = 1, argv[2] do
   local terms = {
-    head = ARGV[a], offset = #ARGV[a], size = #ARGV[a] + 8 * limits, form = ARGV[a + 1],
-    tag = ARGV[a + 2] ~= '' and ARGV[a + 2], locks = ARGV[a + 3] == '1', limits = limits,
-    low = {}, high = {}, unit = {}, R = {},
+    head = argv[a], behind = #argv[a] + 1, offset = #argv[a] .. '', form = argv[a + 1],
+    tag = argv[a + 2] ~= '' and argv[a + 2], locks = argv[a + 3] == '1', limits = argv[a + 4] + 0,
+    low = {}, high = {}, unit = {}, R = {}, grain = {},
     ends = 0, -- when the last of its rounds ends, after EPOCH
-    is_slow = since < 1,
+    is_slow = since < 1, size = 0,
   }
   a = a + 5
-  for i = 1, limits do
-    local most, third, fourth = tonumber(ARGV[a + 1]), tonumber(ARGV[a + 2]), tonumber(ARGV[a + 3])
-    if ARGV[a] == 'b' then
-      terms.unit[i], terms.R[i], terms.low[i] = third, fourth, since * fourth
+  for i = 1, terms.limits do
+    local most, third, fourth = argv[a + 1] + 0, argv[a + 2] + 0, argv[a + 3] + 0
+    if argv[a] == 'b' then
+      terms.unit[i], terms.low[i], terms.R[i], terms.grain[i] = third, since * fourth, fourth, GRAIN * fourth
     else
       local start = now - now % third
-      terms.unit[i], terms.low[i] = 1, start / third * fourth
+      terms.unit[i], terms.low[i], terms.R[i], terms.grain[i] = 1, start / third * fourth, false, false
       if start + third - EPOCH > terms.ends then
         terms.ends = start + third - EPOCH
       end
@@ -51,131 +51,134 @@ for t = 1, ARGV[2] do
     end
     a = a + 4
   end
+  if not (terms.tag or terms.is_slow) then
+    terms.size = #terms.head + 8 * terms.limits
+  end
   all_terms[t] = terms
 end
 
-local values = call('MGET', unpack(KEYS))
+local values = call('MGET', unpack(keys))
 
--- The numbers of an account, or false if that is not for this script to say.
+-- The numbers of an account that is not packed, or false if that is not for this script to say.
 local function read(key, value, terms)
-  local numbers
   if terms.is_slow then
     return false
-  elseif not value then
-    if call('EXISTS', key) > 0 then
-      return false -- MGET finds nothing where a value is of another type
-    end
-    numbers = {}
-    for i = 1, terms.limits do
-      numbers[i] = 0
-    end
-  elseif terms.tag then
-    local full_at = sub(value, -4) == terms.tag and find(value, '^[1-9]%d*$') and tonumber(sub(value, 1, -5))
-    if not full_at then
-      return false
-    end
-    numbers = {full_at, was = full_at}
-  elseif #value == terms.size and sub(value, 1, terms.offset) == terms.head then
-    numbers = {unpack_from(terms.form, value, terms.offset + 1)}
-  else
-    return false
+  elseif value then
+    local full_at = terms.tag and sub(value, -4) == terms.tag and find(value, '^[1-9]%d*$')
+      and tonumber(sub(value, 1, -5))
+    return full_at and {full_at, full_at} -- as it will be, and as it was
+  elseif call('EXISTS', key) > 0 then
+    return false -- MGET finds nothing where a value is of another type
   end
-  local low, high = terms.low, terms.high
+  local numbers = {}
   for i = 1, terms.limits do
-    if numbers[i] < low[i] then
-      numbers[i], numbers.renews = low[i], true
-    elseif not (numbers[i] <= high[i]) then
-      return false -- in debt, or from ahead of the clock
-    end
+    numbers[i] = 0
   end
-  numbers.terms = terms
   return numbers
 end
 
-local replies, accounts, written = {now}, {}, {}
-local r, k = 1, 0
-while ARGV[a] do
-  local plans, n = tonumber(ARGV[a]), tonumber(ARGV[a + 1])
+-- By where an account's key stands first: its numbers, its terms, whether it is written, and anew.
+local places, numbers_at, terms_at, is_written, renews = {}, {}, {}, {}, {}
+local replies, r, k = {now}, 1, 0
+while argv[a] do
+  local plans, n = argv[a] + 0, argv[a + 1] + 0
   local terms, adding, locks = {}, {}, false
   for j = 1, n do
-    local its, cost = all_terms[tonumber(ARGV[a + 2 * j])], tonumber(ARGV[a + 2 * j + 1])
-    terms[j], adding[j] = its, {}
+    local its, cost, adds = all_terms[argv[a + 2 * j] + 0], argv[a + 2 * j + 1] + 0, {}
     for i = 1, its.limits do
-      adding[j][i] = its.unit[i] * cost
+      adds[i] = its.unit[i] * cost
     end
+    terms[j], adding[j] = its, adds
     locks = locks or its.locks
   end
   a = a + 2 + 2 * n
   for _ = 1, plans do
-    local fits, is_slow = true, false
+    local fits, is_slow, at, judged = true, false, r + 1, 0
     for j = 1, n do
-      local its, key = terms[j], KEYS[k + j]
-      local numbers = accounts[key]
-      if numbers == nil then
-        numbers = read(key, values[k + j], its)
-        accounts[key] = numbers
+      local its, adds, key = terms[j], adding[j], keys[k + j]
+      local place, numbers = places[key], nil
+      if not place then
+        place = k + j
+        local value, size = values[place], its.size
+        if value and #value == size and find(value, its.head, 1, true) == 1 then
+          numbers = {unpack_from(its.form, value, its.behind)}
+        else
+          numbers = read(key, value, its)
+        end
+        places[key], numbers_at[place], terms_at[place] = place, numbers, its
+      else
+        numbers = terms_at[place] == its and numbers_at[place]
       end
-      if not numbers or numbers.terms ~= its then
+      if not numbers then
         is_slow = true
         break
       end
-      local high, add = its.high, adding[j]
+      judged = j
+      -- As if it fitted; if not, it is taken back below.
+      local low, high, grain = its.low, its.high, its.grain
       for i = 1, its.limits do
-        if numbers[i] + add[i] > high[i] then
-          fits = false
+        local number, least, add = numbers[i], low[i], adds[i]
+        if number < least then
+          number, renews[place] = least, true
         end
+        number = number + add
+        if not (number <= high[i]) then
+          fits = false
+          is_slow = is_slow or not (number - add <= high[i]) -- in debt, or from ahead of the clock
+        end
+        local each = grain[i]
+        if each and add > (number + each / SLACKS) % each and number / its.R[i] > its.ends then
+          renews[place] = true -- the TTL that it has may be too short
+        end
+        numbers[i] = number
+        at = at + 1
+        replies[at] = number - least
       end
     end
+    is_slow = is_slow or (locks and not fits)
     r = r + 1
-    if is_slow or (locks and not fits) then
-      replies[r] = SLOW
-    else
-      replies[r] = fits and 1 or 0
+    replies[r] = is_slow and SLOW or fits and 1 or 0
+    if fits and not is_slow then
+      r = at
       for j = 1, n do
-        local its, key, add = terms[j], KEYS[k + j], adding[j]
-        local numbers, low, R, ends = accounts[key], its.low, its.R, its.ends
-        for i = 1, its.limits do
-          local number = numbers[i]
-          if fits then
-            number = number + add[i]
-            numbers[i] = number
-            local full_at = R[i] and number / R[i]
-            if full_at and full_at > ends and add[i] / R[i] > (full_at + SLACK) % GRAIN then
-              numbers.renews = true -- the TTL that it has may be too short
-            end
-          end
-          r = r + 1
-          replies[r] = number - low[i]
-        end
-        if fits and not numbers.key then
-          numbers.key = key
-          written[#written + 1] = numbers
+        is_written[places[keys[k + j]]] = true
+      end
+    else
+      at = r
+      for j = 1, judged do
+        local numbers, adds = numbers_at[places[keys[k + j]]], adding[j]
+        for i = 1, terms[j].limits do
+          numbers[i] = numbers[i] - adds[i]
+          at = at + 1
+          replies[at] = not is_slow and replies[at] - adds[i] or nil
         end
       end
+      r = is_slow and r or at
     end
     k = k + n
   end
 end
 
-for w = 1, #written do
-  local numbers = written[w]
-  local terms, key = numbers.terms, numbers.key
-  if numbers.renews then
-    local ends = terms.ends
-    for i = 1, terms.limits do
-      if terms.R[i] and numbers[i] / terms.R[i] > ends then
-        ends = numbers[i] / terms.R[i]
+for place = 1, #keys do
+  if is_written[place] then
+    local key, numbers, terms = keys[place], numbers_at[place], terms_at[place]
+    if renews[place] then
+      local ends = terms.ends
+      for i = 1, terms.limits do
+        if terms.R[i] and numbers[i] / terms.R[i] > ends then
+          ends = numbers[i] / terms.R[i]
+        end
       end
+      local stays = ends + SLACK
+      local millis = (stays - stays % GRAIN + GRAIN + EPOCH - now) / 1000
+      local text = terms.tag and format('%.0f', numbers[1]) .. terms.tag
+        or terms.head .. pack(terms.form, unpack(numbers, 1, terms.limits))
+      call('SET', key, text, 'PX', format('%.0f', millis))
+    elseif terms.tag then
+      call('INCRBY', key, format('%.0f0000', numbers[1] - numbers[2]))
+    else
+      call('SETRANGE', key, terms.offset, pack(terms.form, unpack(numbers, 1, terms.limits)))
     end
-    local stays = ends + SLACK
-    local millis = (stays - stays % GRAIN + GRAIN + EPOCH - now) / 1000
-    local text = terms.tag and format('%.0f', numbers[1]) .. terms.tag
-      or terms.head .. pack(terms.form, unpack(numbers, 1, terms.limits))
-    call('SET', key, text, 'PX', format('%.0f', millis))
-  elseif terms.tag then
-    call('INCRBY', key, format('%.0f0000', numbers[1] - numbers.was))
-  else
-    call('SETRANGE', key, terms.offset, pack(terms.form, unpack(numbers, 1, terms.limits)))
   end
 end
 return replies
