@@ -17,6 +17,7 @@ import java.time.Instant;
 import java.time.temporal.ChronoUnit;
 import java.util.Arrays;
 import java.util.stream.LongStream;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -29,13 +30,15 @@ import org.junit.jupiter.params.provider.ValueSource;
 @ExtendWith(RedisServers.class)
 class ShortFormIT {
   private static final Identity ANN = Identity.of("member", "ann");
+  private static final long EPOCH = 1_767_225_600_000_000L; // 2026, from which the number counts
   private static final int[] DIGITS = {1, 2, 7, 36, 51, 99, 512, 513, 948, 949, 999};
 
   @ParameterizedTest
   @ValueSource(
       longs = {
-        1_767_225_600_000_000L, // 2026, from which the number counts
-        1_767_225_600_999_999L,
+        EPOCH,
+        EPOCH + 999_999,
+        EPOCH + 99_999_999_999_990L, // soon the number has a digit more
         1_790_000_000_000_000L,
         2_055_000_000_000_001L,
         2_667_225_599_000_000L, // the last of its moments is a second later
@@ -61,9 +64,9 @@ class ShortFormIT {
       for (long micros : periods) {
         String rule = "every" + micros;
         now[0] = start;
-        for (int i = 0; i < 12; i++) {
-          // By odd and even moments, one plan goes two ways.
-          now[0] += i % 3 == 0 ? 1 : micros / 3;
+        for (int i = 0; i < 24; i++) {
+          // By odd and even moments, one plan goes two ways. Once, it is full again meanwhile.
+          now[0] += i % 3 == 0 ? 1 : i == 7 ? 20 * micros + 1 : micros / 3;
           Decision here = shared.decide(rule, ANN);
           Decision there = memory.decide(rule, ANN);
           assertThat(here.allowed()).isEqualTo(there.allowed());
@@ -72,6 +75,26 @@ class ShortFormIT {
       }
     }
     RedisServers.assertEveryKeyHasTtl(server);
+  }
+
+  /**
+   * A bucket that was full when numbers had a digit less, though that text may seem the later one.
+   */
+  @Test
+  void shorterNumberIsEarlier() {
+    RedisProcess server = RedisServers.single(newest());
+    server.command("FLUSHALL");
+    long digitMore = EPOCH + 1_000_000_000;
+    Duration micro = Duration.of(1, ChronoUnit.MICROS);
+    Rule rule = Rule.named("r").by("member").limit(Limit.bucket(8_999_999_400L, 1, micro)).build();
+    long[] now = {digitMore - 201};
+    try (Limiter limiter =
+        Limiter.of(
+            RedisStore.at(server.uri()).testClock(() -> now[0]).openBare(), Rules.of(rule))) {
+      assertThat(limiter.decide("r", ANN).allowed()).isTrue();
+      now[0] = digitMore + 501;
+      assertThat(limiter.decide("r", ANN).balances().get(0).remaining()).isEqualTo(8_999_999_399L);
+    }
   }
 
   private static Rule oneEvery(long micros) {

@@ -23,6 +23,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.SplittableRandom;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
@@ -37,7 +38,10 @@ class TogetherIT {
   private static final int ROUNDS = 60;
   private static final int PLANS = 400;
 
-  private static final Rule QUICK = Rule.named("quick").limit(Limit.bucket(90, 1, HOUR)).build();
+  /** From here on, the number that a bucket is has a digit more. */
+  private static final long DIGIT_MORE = 1_867_225_600_000_000L;
+
+  private static final Rule QUICK = Rule.named("quick").limit(Limit.bucket(10, 1, HOUR)).build();
   private static final Rule PLAIN =
       Rule.named("plain")
           .limit(Limit.bucket(120, 7, Duration.ofMinutes(1)))
@@ -58,13 +62,17 @@ class TogetherIT {
     int allowed = 0;
     try (RedisStore store = RedisStore.at(server.uri()).testClock(() -> now[0]).openBare()) {
       for (int round = 0; round < ROUNDS; round++) {
-        now[0] += 1 + random.nextInt(1_000);
+        now[0] = (round == ROUNDS / 2 ? DIGIT_MORE : now[0]) + 1 + random.nextInt(1_000);
         List<Sent> sent = new ArrayList<>();
         for (int i = 0; i < PLANS; i++) {
           Plan plan = plan(random, "round-" + round);
           sent.add(new Sent(plan, store.take(plan).toCompletableFuture()));
         }
-        allowed += addUp(sent);
+        allowed += addUp(sent, store);
+        now[0] += TimeUnit.HOURS.toMicros(1);
+        for (int i = 0; i < 2; i++) {
+          assertOneIsBack(who("round-" + round, i), sent, store);
+        }
       }
     }
     assertThat(allowed).isBetween(ROUNDS * PLANS / 10, ROUNDS * PLANS * 9 / 10);
@@ -73,20 +81,45 @@ class TogetherIT {
         .isLessThan(ROUNDS * PLANS / 4);
   }
 
+  private static Identity who(String round, int number) {
+    return Identity.of("who", round + "-" + number);
+  }
+
+  /** An hour later: a bucket that lacked more than it should, without showing it, shows it now. */
+  private static void assertOneIsBack(Identity who, List<Sent> sent, RedisStore store) {
+    Account account = new Account(QUICK.name(), who);
+    long left =
+        sent.stream()
+            .map(each -> each.answer.join())
+            .filter(Decision::allowed)
+            .flatMap(decision -> decision.balances().stream())
+            .filter(balance -> balance.account().equals(account))
+            .mapToLong(Balance::remaining)
+            .min()
+            .orElseThrow();
+    Charge charge = new Charge(QUICK, who, QUICK.terms(), 1);
+    Plan look = new Plan(List.of(charge), Intent.PEEK, null, OnStoreFailure.DENY);
+    assertThat(store.take(look).toCompletableFuture().join().balances().get(0).remaining())
+        .isEqualTo(left + 1);
+  }
+
   /** One or two charges, now and then on the same rule. */
   private static Plan plan(SplittableRandom random, String round) {
     long cost = random.nextInt(4) == 0 ? 1 + random.nextInt(5) : 1;
     Map<Account, Charge> charges = new LinkedHashMap<>();
     for (int i = random.nextInt(3) == 0 ? 2 : 1; i > 0; i--) {
       Rule rule = List.of(QUICK, QUICK, QUICK, PLAIN, PLAIN, WHOLE).get(random.nextInt(6));
-      Identity who = Identity.of("who", round + "-" + random.nextInt(2));
+      Identity who = who(round, random.nextInt(2));
       charges.put(new Account(rule.name(), who), new Charge(rule, who, rule.terms(), cost));
     }
     return new Plan(List.copyOf(charges.values()), Intent.TAKE, null, OnStoreFailure.DENY);
   }
 
-  /** Checks that every decision follows from others; returns how many were allowed. */
-  private static int addUp(List<Sent> sent) {
+  /**
+   * Checks that every decision follows from others, and that nothing else was taken; returns how
+   * many were allowed.
+   */
+  private static int addUp(List<Sent> sent, RedisStore store) {
     Map<List<Object>, List<long[]>> taken = new LinkedHashMap<>(); // of each limit: remaining, cost
     int allowed = 0;
     for (Sent each : sent) {
@@ -114,6 +147,16 @@ class TogetherIT {
         assertThat(decision.balances())
             .as("nothing was left for %s", each.plan)
             .anyMatch(balance -> least(taken.get(limitOf(balance)), balance) < cost);
+      }
+    }
+    List<Sent> looks = new ArrayList<>();
+    for (Sent each : sent) {
+      Plan look = new Plan(each.plan.charges(), Intent.PEEK, null, OnStoreFailure.DENY);
+      looks.add(new Sent(look, store.take(look).toCompletableFuture()));
+    }
+    for (Sent look : looks) {
+      for (Balance balance : look.answer.join().balances()) {
+        assertThat(balance.remaining()).isEqualTo(least(taken.get(limitOf(balance)), balance));
       }
     }
     return allowed;
