@@ -322,8 +322,8 @@ final class Batch {
 
   /** Hands the quick script's replies out; plans that need the whole script go to {@code slow}. */
   void readQuick(List<Object> replies, Consumer<Operation<?>> slow) {
-    long now = (Long) replies.get(replies.size() - 1);
-    int at = 0;
+    long now = (Long) replies.get(0);
+    int at = 1;
     for (Group group : groups) {
       long asked = group.askedMicros();
       for (Map.Entry<String, List<Operation.Judge>> account : group.accounts) {

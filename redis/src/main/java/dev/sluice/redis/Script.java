@@ -52,7 +52,7 @@ record Script(String text, String digest) {
     long now =
         Long.parseLong(text, 0, first, 10) * 1_000_000
             + Long.parseLong(text, first + 1, second, 10);
-    return List.of(lacking(text.substring(second + 1), now), now);
+    return List.of(now, lacking(text.substring(second + 1), now));
   }
 
   /** What a bucket of such a short form lacks. */

@@ -7,8 +7,8 @@
 --                   bucket.lua), then in microseconds what an empty bucket lacks, what one plan takes
 --                   and what an account's plans take together. It takes the next `count` keys, no two
 --                   of them the same.
--- Reply  {for each key what its bucket lacked before, or SLOW if the account needs the whole script, and
---        nothing was done to it; then now}
+-- Reply  {now, then for each key what its bucket lacked before, or SLOW if the account needs the whole
+--        script, and nothing was done to it}
 --        Of an account's plans, as many are allowed as fit.
 --
 -- Much of what a short script costs is its beginning: so one function only, and few tables. Of the rest,
@@ -19,7 +19,7 @@
 local call, find, sub, format = redis.call, string.find, string.sub, string.format
 local DIGITS = '^[1-9]%d*$'
 local keys, since = KEYS, now - EPOCH
-local replies, at
+local replies, at = {now}, 0
 
 -- Puts a group's replies behind those to the `before` keys. Fails at a value that is not ours, or if
 -- Redis does: `at` is then how far it came, and that and what follows is as it was.
@@ -77,7 +77,7 @@ local function judge(values, before, count, tag, full, asked, all, more)
         call('PEXPIRE', key, format('%d000', (full_at - since + SLACK - spare + GRAIN) / 1000000 + 1))
       end
     end
-    replies[before + i] = lacks
+    replies[before + i + 1] = lacks
   end
 end
 
@@ -86,17 +86,15 @@ for g = 2, #ARGV, 5 do
   local tag, full, asked, all = ARGV[g], ARGV[g + 1] + 0, ARGV[g + 2] + 0, ARGV[g + 3] + 0
   local count = ARGV[g + 4] + 0
   local values = call('MGET', unpack(keys, before + 1, before + count))
-  replies = replies or values -- the first replies take the places of their values
   local done, fault = pcall(judge, values, before, count, tag, full, asked, all, ARGV[g + 3] .. '0000')
   if not done then
     if not values[at] or find(values[at], DIGITS) then
       error(fault, 0)
     end
     for i = at, count do
-      replies[before + i] = SLOW
+      replies[before + i + 1] = SLOW
     end
   end
   before = before + count
 end
-replies[before + 1] = now
 return replies

@@ -3,6 +3,7 @@ package dev.sluice.redis;
 import static dev.sluice.redis.testing.RedisProcess.newest;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.sluice.Call;
 import dev.sluice.Decision;
 import dev.sluice.Identity;
 import dev.sluice.Limit;
@@ -14,6 +15,8 @@ import dev.sluice.redis.testing.RedisServers;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
@@ -130,5 +133,34 @@ class ClockIT {
       most = Math.max(most, times.stream().filter(t -> t >= since && t < since + window).count());
     }
     return most;
+  }
+
+  /**
+   * Each kind goes through a script of its own; a bucket through another one, too, if it is alone.
+   */
+  @ParameterizedTest
+  @MethodSource("kindsAndCrowds")
+  void everyReplyTellsTheClock(Limit limit, int crowd) {
+    Rule rule = Rule.named("r").by("member").limit(limit).build();
+    try (RedisStore store = RedisStore.at(server.uri()).openBare();
+        Limiter limiter = Limiter.of(store, Rules.of(rule))) {
+      CompletableFuture<?>[] answers =
+          IntStream.range(0, crowd)
+              .mapToObj(i -> limiter.ask(Call.of("r", Identity.of("member", "m" + i))))
+              .map(CompletionStage::toCompletableFuture)
+              .toArray(CompletableFuture<?>[]::new);
+      CompletableFuture.allOf(answers).join();
+
+      long seconds = Long.parseLong(server.command("TIME").lines().findFirst().orElseThrow());
+      assertThat(store.estimatedNow() / SECOND).isBetween(seconds - 10, seconds + 10);
+    }
+  }
+
+  static Stream<Arguments> kindsAndCrowds() {
+    return Stream.of(
+            Limit.bucket(LIMIT, LIMIT, WINDOW),
+            Limit.fixed(LIMIT, WINDOW),
+            Limit.log(LIMIT, WINDOW))
+        .flatMap(limit -> Stream.of(Arguments.of(limit, 1), Arguments.of(limit, 40)));
   }
 }
