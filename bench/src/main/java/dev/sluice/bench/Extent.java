@@ -25,7 +25,7 @@ record Extent(
 
   /** Every suite within a minute. */
   static Extent quick() {
-    return new Extent(true, 7, 2, 250, 700, 100_000, 2_500, System.err);
+    return new Extent(true, 6, 2, 250, 700, 100_000, 2_500, System.err);
   }
 
   /** All suites within fifteen minutes. */
