@@ -253,8 +253,7 @@ final class Sender {
   /** Sends again what was certainly not done, or is safe to do again; fails the rest. */
   private void fail(Batch.ScriptCall call, Throwable error, int tries) {
     StoreFault fault = StoreFault.of(error);
-    // Nothing was done: the script for one plan fails before it writes, at a value that is not
-    // ours.
+    // The script for one plan fails before it writes, at a value that is not ours.
     if (call.script().equals(Script.ONE) && NOT_OURS.contains(fault.kind())) {
       call.operations().forEach(each -> sendAlone(each, false, tries, List.of(estimatedNow())));
       return;

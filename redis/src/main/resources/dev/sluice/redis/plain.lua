@@ -99,8 +99,8 @@ while argv[a] do
       local place, numbers = places[key], nil
       if not place then
         place = k + j
-        local value, size = values[place], its.size
-        if value and #value == size and find(value, its.head, 1, true) == 1 then
+        local value = values[place]
+        if value and #value == its.size and find(value, its.head, 1, true) == 1 then
           numbers = {unpack_from(its.form, value, its.behind)}
         else
           numbers = read(key, value, its)

@@ -21,8 +21,8 @@ local DIGITS = '^[1-9]%d*$'
 local keys, since = KEYS, now - EPOCH
 local replies, at = {now}, 0
 
--- Puts a group's replies behind those to the `before` keys. Fails at a value that is not ours, or if
--- Redis does: `at` is then how far it came, and that and what follows is as it was.
+-- Puts a group's replies behind those to the `before` keys, and in `at` how far it is. Fails if Redis
+-- does: where that is because a value is not ours, this account and those behind it are as they were.
 local function judge(values, before, count, tag, full, asked, all, more)
   local rounding = 0.5 - tag / 10000 -- of a number that ends in the tag, divided by 10000
   local low, high = format('%.0f9999', since), format('%.0f9999', since + full - all)

@@ -98,9 +98,13 @@ class TogetherIT {
             .min()
             .orElseThrow();
     Charge charge = new Charge(QUICK, who, QUICK.terms(), 1);
-    Plan look = new Plan(List.of(charge), Intent.PEEK, null, OnStoreFailure.DENY);
-    assertThat(store.take(look).toCompletableFuture().join().balances().get(0).remaining())
+    assertThat(look(List.of(charge), store).join().balances().get(0).remaining())
         .isEqualTo(left + 1);
+  }
+
+  private static CompletableFuture<Decision> look(List<Charge> charges, RedisStore store) {
+    Plan plan = new Plan(charges, Intent.PEEK, null, OnStoreFailure.DENY);
+    return store.take(plan).toCompletableFuture();
   }
 
   /** One or two charges, now and then on the same rule. */
@@ -149,13 +153,10 @@ class TogetherIT {
             .anyMatch(balance -> least(taken.get(limitOf(balance)), balance) < cost);
       }
     }
-    List<Sent> looks = new ArrayList<>();
-    for (Sent each : sent) {
-      Plan look = new Plan(each.plan.charges(), Intent.PEEK, null, OnStoreFailure.DENY);
-      looks.add(new Sent(look, store.take(look).toCompletableFuture()));
-    }
-    for (Sent look : looks) {
-      for (Balance balance : look.answer.join().balances()) {
+    List<CompletableFuture<Decision>> looks =
+        sent.stream().map(each -> look(each.plan.charges(), store)).toList();
+    for (CompletableFuture<Decision> look : looks) {
+      for (Balance balance : look.join().balances()) {
         assertThat(balance.remaining()).isEqualTo(least(taken.get(limitOf(balance)), balance));
       }
     }

@@ -16,12 +16,12 @@ public final class RedisCluster implements AutoCloseable {
       masters.add(node(binary, nodeTimeoutMillis));
       replicas.add(node(binary, nodeTimeoutMillis));
     }
-    // An epoch for each, as redis-cli gives them out: masters that all begin with 0 choose others
-    // one
-    // after another, and a replica that has not heard of its master's last one gets no votes.
+    // An epoch for each, as redis-cli gives them out. Masters that all begin with 0 choose others,
+    // and a replica that has not heard of its master's last one gets no votes.
     int epoch = 1;
     for (RedisProcess node : all()) {
-      node.command("CLUSTER", "SET-CONFIG-EPOCH", Integer.toString(epoch++));
+      String own = Integer.toString(epoch++);
+      await(() -> node.command("CLUSTER", "SET-CONFIG-EPOCH", own).equals("OK"));
     }
     for (RedisProcess node : all()) {
       node.command("CLUSTER", "MEET", "127.0.0.1", Integer.toString(masters.get(0).port()));
