@@ -8,13 +8,17 @@ import org.jspecify.annotations.Nullable;
  *
  * @param rules the rules that must all agree
  * @param cost how much it takes; 0 asks whether there is room for one, and takes nothing
- * @param id makes the call safe to send again: within a minute the first decision comes back
+ * @param id makes the call safe to send again: within a minute the first decision comes back, and
+ *     it is counted once for as long as a limit counts it. It belongs to the caller and the
+ *     question: with other rules, another cost or intent it is an {@link IdReusedException}
  */
 public record Call(
     List<String> rules, Identity identity, long cost, @Nullable String id, Intent intent) {
-  private static final int LONGEST_ID = 128;
-
   public Call {
+    if (rules.size() > Bounds.MOST_RULES) {
+      throw new IllegalArgumentException(
+          "rules: %,d (expected: at most %d)".formatted(rules.size(), Bounds.MOST_RULES));
+    }
     rules = List.copyOf(rules);
     if (rules.isEmpty()) {
       throw new IllegalArgumentException("rules: none (expected: at least one)");
@@ -54,14 +58,14 @@ public record Call(
   }
 
   private static void checkId(String id) {
-    boolean good = !id.isEmpty() && id.length() <= LONGEST_ID;
+    boolean good = !id.isEmpty() && id.length() <= Bounds.LONGEST_ID;
     for (int i = 0; good && i < id.length(); i++) {
       good = id.charAt(i) > ' ' && id.charAt(i) < 0x7f;
     }
     if (!good) {
       throw new IllegalArgumentException(
           "id: %s (expected: 1 to %d visible ASCII characters)"
-              .formatted(Text.quoted(id), LONGEST_ID));
+              .formatted(Text.quoted(id), Bounds.LONGEST_ID));
     }
   }
 }

@@ -15,6 +15,23 @@ public sealed interface Decision {
   /** What each limit of each account had to say; empty if no account was asked. */
   List<Balance> balances();
 
+  /** What the decision rests on. */
+  CountedBy countedBy();
+
+  /** Where a decision was counted. */
+  enum CountedBy {
+    /** The store itself. */
+    STORE,
+    /** A replica of the store, which knew that the caller is locked out. */
+    REPLICA,
+    /** This node, which remembered a denial of the store. */
+    CACHE,
+    /** This node alone, at its share of the limits, because the store did not answer. */
+    LOCAL,
+    /** Nobody: the store did not answer, and the rule allows or denies such calls. */
+    NOBODY
+  }
+
   /** The balance to tell the caller about: the one to wait longest for, else the tightest. */
   default Optional<Balance> deciding() {
     Balance found = null;
@@ -81,10 +98,20 @@ public sealed interface Decision {
 
     /** An allowed call whose receipt is made when somebody asks for it. */
     public static Allowed of(List<Balance> balances, Supplier<Receipt> taken) {
+      return of(balances, CountedBy.STORE, taken);
+    }
+
+    /** An allowed call that was counted by the store or by this node. */
+    public static Allowed of(List<Balance> balances, CountedBy countedBy, Supplier<Receipt> taken) {
       return new Allowed() {
         @Override
         public List<Balance> balances() {
           return balances;
+        }
+
+        @Override
+        public CountedBy countedBy() {
+          return countedBy;
         }
 
         @Override
@@ -97,6 +124,11 @@ public sealed interface Decision {
     @Override
     public final boolean allowed() {
       return true;
+    }
+
+    @Override
+    public CountedBy countedBy() {
+      return CountedBy.STORE;
     }
 
     /** What was taken: give it back or settle it through the limiter. */
@@ -124,7 +156,11 @@ public sealed interface Decision {
   }
 
   /** The call must not pass; nothing was taken. */
-  record Denied(List<Balance> balances) implements Decision {
+  record Denied(List<Balance> balances, CountedBy countedBy) implements Decision {
+    public Denied(List<Balance> balances) {
+      this(balances, CountedBy.STORE);
+    }
+
     @Override
     public boolean allowed() {
       return false;
@@ -132,10 +168,20 @@ public sealed interface Decision {
   }
 
   /**
-   * The store gave no answer in time; the rule's choice decided.
+   * Nobody counted this call: the store did not answer, and the rule says what becomes of such
+   * calls.
    *
-   * @param balances what this node counted by itself, or none
    * @param reason what went wrong
    */
-  record Unmetered(boolean allowed, List<Balance> balances, String reason) implements Decision {}
+  record Unmetered(boolean allowed, String reason) implements Decision {
+    @Override
+    public List<Balance> balances() {
+      return List.of();
+    }
+
+    @Override
+    public CountedBy countedBy() {
+      return CountedBy.NOBODY;
+    }
+  }
 }

@@ -1,12 +1,19 @@
 package dev.sluice;
 
+import java.util.Collections;
+import java.util.EnumSet;
+import java.util.Set;
+
 /**
- * Where an HTTP edge finds one facet of who asks.
+ * Where an HTTP edge finds one facet of who asks, and the form in which its values are counted.
  *
  * @param key the header's, cookie's, query parameter's or claim's name; empty for the others
  * @param secret whether the value is hashed before it is stored or shown
+ * @param normalize what is done to a value before it is compared, hashed or counted; always in the
+ *     order of the enum
  */
-public record Facet(String name, Source source, String key, boolean secret) {
+public record Facet(
+    String name, Source source, String key, boolean secret, Set<Normalization> normalize) {
   /** The part of a request that a facet is read from. */
   public enum Source {
     CLIENT_ADDRESS,
@@ -18,7 +25,30 @@ public record Facet(String name, Source source, String key, boolean secret) {
     SESSION
   }
 
+  /** A step towards one form for values that mean the same. */
+  public enum Normalization {
+    /** Unicode's form NFKC, without the characters that nobody can see. */
+    NFKC,
+    /** Without white space at both ends. */
+    TRIM,
+    /** In lower case, by the rules of no language in particular; both small sigmas are one. */
+    LOWERCASE
+  }
+
   public Facet {
     Identity.checkedName(name);
+    EnumSet<Normalization> steps = EnumSet.noneOf(Normalization.class);
+    steps.addAll(normalize);
+    normalize = Collections.unmodifiableSet(steps);
+  }
+
+  /** A facet whose values are counted as they are. */
+  public Facet(String name, Source source, String key, boolean secret) {
+    this(name, source, key, secret, Set.of());
+  }
+
+  /** A value in the form in which it is counted; doing so twice changes nothing more. */
+  public String canonical(String value) {
+    return normalize.isEmpty() ? value : CanonicalForm.of(value, normalize);
   }
 }

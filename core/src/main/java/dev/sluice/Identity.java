@@ -3,12 +3,12 @@ package dev.sluice;
 import java.nio.charset.StandardCharsets;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
-import java.util.Collection;
 import java.util.Collections;
 import java.util.HexFormat;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.NavigableMap;
+import java.util.Set;
 import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
@@ -24,12 +24,16 @@ public final class Identity implements Comparable<Identity> {
    * for every call, so it is a single object of few words, a look-up is a short walk and equality
    * needs no map.
    *
-   * A value longer than LONGEST_KEPT is replaced by its SHA-256 behind the control character U+0002.
-   * Control characters are refused in values, so nobody can write a short value that equals the hash
-   * of a long one.
+   * Accounts are named by identities whose long and secret values are hashed: such a value is
+   * replaced by its SHA-256 behind the control character U+0002. Control characters are refused in
+   * values, so nobody can write a short value that equals the hash of a long one. Rules hash, and not
+   * the constructor: a value has to be brought into its canonical form first, or a login with a
+   * hundred spaces behind it would be another login.
    */
   private static final int LONGEST_KEPT = 128;
-  private static final int LONGEST_VALUE = 65_536;
+  private static final int HASH_DIGITS = 40;
+  private static final int LONGEST_TEXT =
+      Bounds.MOST_FACETS * (Bounds.LONGEST_FACET_NAME + 2 + 9 * Bounds.LONGEST_FACET_VALUE);
   private static final char HASHED = '\u0002';
   private static final Identity EMPTY = new Identity("", "", null);
 
@@ -53,6 +57,7 @@ public final class Identity implements Comparable<Identity> {
   }
 
   public static Identity of(Map<String, String> facets) {
+    checkCount(facets.size());
     TreeMap<String, String> sorted = new TreeMap<>();
     facets.forEach(
         (name, value) -> {
@@ -62,6 +67,23 @@ public final class Identity implements Comparable<Identity> {
           }
         });
     return sorted(sorted);
+  }
+
+  /** An identity of facets that were checked, and hashed where they are secret, before. */
+  static Identity ofChecked(NavigableMap<String, String> facets) {
+    return sorted(facets);
+  }
+
+  private static void checkCount(int facets) {
+    if (facets > Bounds.MOST_FACETS) {
+      throw new IllegalArgumentException(
+          "facets: %,d (expected: at most %d)".formatted(facets, Bounds.MOST_FACETS));
+    }
+  }
+
+  /** Nobody in particular: an identity without facets. */
+  public static Identity none() {
+    return EMPTY;
   }
 
   private static Identity sorted(NavigableMap<String, String> facets) {
@@ -74,16 +96,25 @@ public final class Identity implements Comparable<Identity> {
 
   /** Reads the canonical text that {@link #toString()} writes. */
   public static Identity parse(String text) {
+    if (text.length() > LONGEST_TEXT) {
+      throw new IllegalArgumentException(
+          "identity: %,d characters (expected: at most %,d)"
+              .formatted(text.length(), LONGEST_TEXT));
+    }
+    checkCount(1 + (int) text.chars().filter(c -> c == '&').count());
     TreeMap<String, String> sorted = new TreeMap<>();
     for (String facet : text.split("&", -1)) {
       int equals = facet.indexOf('=');
       if (equals < 1 || equals == facet.length() - 1) {
         throw new IllegalArgumentException(
-            "identity: '" + text + "' (expected: name=value, joined by &)");
+            "identity: " + Text.quoted(text) + " (expected: name=value, joined by &)");
       }
       String name = checkedName(facet.substring(0, equals));
       String value = Percent.decode(facet.substring(equals + 1));
-      sorted.put(name, value.charAt(0) == HASHED ? value : checkedValue(name, value));
+      if (sorted.put(name, isHash(value) ? value : checkedValue(name, value)) != null) {
+        throw new IllegalArgumentException(
+            "identity: %s has '%s' twice (expected: once)".formatted(Text.quoted(text), name));
+      }
     }
     return sorted(sorted);
   }
@@ -96,6 +127,7 @@ public final class Identity implements Comparable<Identity> {
       sorted.remove(name);
     } else {
       sorted.put(name, checkedValue(name, value));
+      checkCount(sorted.size());
     }
     return sorted(sorted);
   }
@@ -144,14 +176,41 @@ public final class Identity implements Comparable<Identity> {
     return found;
   }
 
-  /** This identity with the values of the named facets replaced by their hashes. */
-  Identity hashing(Collection<String> secret) {
-    if (isEmpty()) {
-      return this;
+  /**
+   * This identity with every value in the form that its facet asks for. A value that is empty then
+   * is a missing facet; one that was hashed before stays.
+   *
+   * @param forms the facets that have a form, by their names
+   */
+  Identity canonical(Map<String, Facet> forms) {
+    Identity canonical = isEmpty() ? this : inForm(forms);
+    return canonical == null ? EMPTY : canonical;
+  }
+
+  private @Nullable Identity inForm(Map<String, Facet> forms) {
+    Identity others = rest == null ? null : rest.inForm(forms);
+    Facet facet = forms.get(name);
+    String form = facet == null || isHash(value) ? value : facet.canonical(value);
+    return form.isEmpty() ? others : having(form, others);
+  }
+
+  /** This identity as accounts are named by it: secret values and long ones as their hashes. */
+  Identity kept(Set<String> secret) {
+    Identity others = rest == null ? null : rest.kept(secret);
+    boolean hashes = value.length() > LONGEST_KEPT || secret.contains(name);
+    return having(hashes && !isHash(value) ? sha256(value) : value, others);
+  }
+
+  @SuppressWarnings({"ReferenceEquality", "StringEquality"}) // nothing changed, as nearly always
+  private Identity having(String itsValue, @Nullable Identity others) {
+    return itsValue == value && others == rest ? this : new Identity(name, itsValue, others);
+  }
+
+  private static boolean isHash(String value) {
+    if (value.charAt(0) != HASHED || value.length() != 1 + HASH_DIGITS) {
+      return false;
     }
-    boolean hashes = secret.contains(name) && value.charAt(0) != HASHED;
-    return new Identity(
-        name, hashes ? sha256(value) : value, rest == null ? null : rest.hashing(secret));
+    return value.chars().skip(1).allMatch(HexFormat::isHexDigit);
   }
 
   @Override
@@ -204,7 +263,8 @@ public final class Identity implements Comparable<Identity> {
   }
 
   static String checkedName(String name) {
-    boolean good = !name.isEmpty() && name.length() <= 64 && isLetter(name.charAt(0));
+    boolean good =
+        !name.isEmpty() && name.length() <= Bounds.LONGEST_FACET_NAME && isLetter(name.charAt(0));
     for (int i = 1; good && i < name.length(); i++) {
       char c = name.charAt(i);
       good = isLetter(c) || (c >= '0' && c <= '9') || c == '_' || c == '-' || c == '.';
@@ -213,7 +273,9 @@ public final class Identity implements Comparable<Identity> {
       throw new IllegalArgumentException(
           "facet name: "
               + Text.quoted(name)
-              + " (expected: a letter, then letters, digits, '_', '-' or '.', 64 at most)");
+              + " (expected: a letter, then letters, digits, '_', '-' or '.', "
+              + Bounds.LONGEST_FACET_NAME
+              + " at most)");
     }
     return name;
   }
@@ -237,37 +299,29 @@ public final class Identity implements Comparable<Identity> {
   }
 
   private static String carefully(String name, String value) {
-    if (value.length() > LONGEST_VALUE) {
+    if (value.length() > Bounds.LONGEST_FACET_VALUE) {
       throw new IllegalArgumentException(
           "facet '%s': %,d characters (expected: at most %,d)"
-              .formatted(name, value.length(), LONGEST_VALUE));
+              .formatted(name, value.length(), Bounds.LONGEST_FACET_VALUE));
     }
     for (int i = 0; i < value.length(); i++) {
-      char c = value.charAt(i);
-      if (c < ' ' || (c >= 0x7f && c < 0xa0)) {
+      if (Character.isISOControl(value.charAt(i))) {
         throw new IllegalArgumentException(
             "facet '%s': %s (expected: no control characters)".formatted(name, Text.quoted(value)));
       }
-      if (Character.isSurrogate(c)) {
-        boolean paired =
-            Character.isHighSurrogate(c)
-                && i + 1 < value.length()
-                && Character.isLowSurrogate(value.charAt(i + 1));
-        if (!paired) {
-          throw new IllegalArgumentException(
-              "facet '%s': %s (expected: well-formed Unicode)".formatted(name, Text.quoted(value)));
-        }
-        i++;
+      if (Text.isAlone(value, i)) {
+        throw new IllegalArgumentException(
+            "facet '%s': %s (expected: well-formed Unicode)".formatted(name, Text.quoted(value)));
       }
     }
-    return value.length() > LONGEST_KEPT ? sha256(value) : value;
+    return value;
   }
 
   private static String sha256(String value) {
     try {
       byte[] digest =
           MessageDigest.getInstance("SHA-256").digest(value.getBytes(StandardCharsets.UTF_8));
-      return HASHED + HexFormat.of().formatHex(digest, 0, 20);
+      return HASHED + HexFormat.of().formatHex(digest, 0, HASH_DIGITS / 2);
     } catch (NoSuchAlgorithmException e) {
       throw new IllegalStateException("every JVM has SHA-256", e);
     }

@@ -51,6 +51,14 @@ public final class Limiter implements AutoCloseable {
         : store.take(plan);
   }
 
+  /** Looks at what a call would find, for an operator: fails if the store does not answer. */
+  public CompletionStage<Decision> look(Call call) {
+    Plan plan = source.rules().plan(call.peeking(), clock);
+    return plan.charges().isEmpty()
+        ? CompletableFuture.completedFuture(nothingToPay(plan))
+        : store.look(plan);
+  }
+
   /** Judges a call and waits for the answer. */
   public Decision decide(Call call) {
     return decide(source.rules().plan(call, clock));
@@ -61,7 +69,7 @@ public final class Limiter implements AutoCloseable {
     Rules.Compiled compiled = source.rules().compiled(rule);
     Charge only = compiled.only(identity, 1, clock);
     return only == null
-        ? decide(compiled.plan(identity, 1, Intent.TAKE, null, clock))
+        ? decide(compiled.plan(identity, 1, Intent.TAKE, clock))
         : store.decide(only);
   }
 
@@ -79,6 +87,12 @@ public final class Limiter implements AutoCloseable {
     if (actualCost < 0 || actualCost > Limit.LARGEST) {
       throw new IllegalArgumentException("actualCost: " + actualCost + " (expected: 0 to 2^52)");
     }
+    if (actualCost > Bounds.LARGEST_COST_ON_A_LOG) {
+      receipt
+          .entries()
+          .forEach(entry -> entry.terms().checkCost(entry.account().rule(), actualCost));
+    }
+    Bounds.checkLogged(actualCost, receipt.entries().stream().map(Receipt.Entry::terms));
     return receipt.entries().isEmpty()
         ? CompletableFuture.completedFuture(false)
         : store.settle(receipt, actualCost);
@@ -93,7 +107,21 @@ public final class Limiter implements AutoCloseable {
   public CompletionStage<List<Restriction>> lock(
       String rule, Identity identity, Duration length, String reason) {
     Limit.checkSpan("lock", length);
+    checkReason(reason);
     return each(accounts(rule, identity), account -> store.lock(account, length, reason));
+  }
+
+  private static void checkReason(String reason) {
+    if (reason.length() > Bounds.LONGEST_REASON) {
+      throw new IllegalArgumentException(
+          "reason: %,d characters (expected: at most %d)"
+              .formatted(reason.length(), Bounds.LONGEST_REASON));
+    }
+    if (!Text.isPrintable(reason)) {
+      throw new IllegalArgumentException(
+          "reason: %s (expected: well-formed text without control characters)"
+              .formatted(Text.quoted(reason)));
+    }
   }
 
   /** Ends the lock of an identity; says whether there was one. */
@@ -101,9 +129,15 @@ public final class Limiter implements AutoCloseable {
     return any(accounts(rule, identity), store::lift);
   }
 
-  /** Who is locked, until when and why: of one rule or, given null, of all. */
-  public CompletionStage<List<Restriction>> locks(@Nullable String rule) {
-    return store.locks(rule);
+  /**
+   * Who is locked, until when and why: a page of the locks of one rule or, given null, of all.
+   *
+   * @param limit how many at most, 1 to {@link LockPage#LARGEST}
+   * @param after the {@link LockPage#next} of the page before, or null for the first page
+   */
+  public CompletionStage<LockPage> locks(@Nullable String rule, int limit, @Nullable String after) {
+    LockPage.checkLimit(limit);
+    return store.locks(rule, limit, after);
   }
 
   /** The rules in force now. */

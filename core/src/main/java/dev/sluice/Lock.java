@@ -17,6 +17,11 @@ public record Lock(List<Duration> durations, Duration memory) {
     if (durations.isEmpty()) {
       throw new IllegalArgumentException("lock: [] (expected: at least one duration)");
     }
+    if (durations.size() > Bounds.MOST_LOCK_DURATIONS) {
+      throw new IllegalArgumentException(
+          "lock: %,d durations (expected: at most %d)"
+              .formatted(durations.size(), Bounds.MOST_LOCK_DURATIONS));
+    }
     durations.forEach(duration -> Limit.checkSpan("lock", duration));
     Limit.checkSpan("lockMemory", memory);
   }

@@ -1,7 +1,11 @@
 package dev.sluice;
 
 import java.io.ByteArrayOutputStream;
+import java.nio.ByteBuffer;
+import java.nio.CharBuffer;
+import java.nio.charset.CharacterCodingException;
 import java.nio.charset.StandardCharsets;
+import java.util.HexFormat;
 
 /** Percent-encoding of UTF-8, strict enough that two values never share a text. */
 final class Percent {
@@ -43,23 +47,42 @@ final class Percent {
   }
 
   static String decode(String text) {
-    ByteArrayOutputStream bytes = new ByteArrayOutputStream(text.length());
-    for (int i = 0; i < text.length(); i++) {
-      char c = text.charAt(i);
-      if (c != '%') {
-        bytes.writeBytes(String.valueOf(c).getBytes(StandardCharsets.UTF_8));
+    if (text.indexOf('%') < 0) {
+      return text;
+    }
+    StringBuilder decoded = new StringBuilder(text.length());
+    for (int i = 0; i < text.length(); ) {
+      if (text.charAt(i) != '%') {
+        decoded.append(text.charAt(i++));
         continue;
       }
-      boolean whole = i + 2 < text.length();
-      int high = whole ? Character.digit(text.charAt(i + 1), 16) : -1;
-      int low = whole ? Character.digit(text.charAt(i + 2), 16) : -1;
-      if (high < 0 || low < 0) {
-        throw new IllegalArgumentException(
-            "identity: '" + text + "' (expected: two hex digits after %)");
+      ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+      for (; i < text.length() && text.charAt(i) == '%'; i += 3) {
+        bytes.write(octet(text, i));
       }
-      bytes.write(high * 16 + low);
-      i += 2;
+      decoded.append(utf8(text, bytes.toByteArray()));
     }
-    return bytes.toString(StandardCharsets.UTF_8);
+    return decoded.toString();
+  }
+
+  private static int octet(String text, int percent) {
+    boolean good =
+        percent + 2 < text.length()
+            && HexFormat.isHexDigit(text.charAt(percent + 1))
+            && HexFormat.isHexDigit(text.charAt(percent + 2));
+    if (!good) {
+      throw new IllegalArgumentException(
+          "identity: " + Text.quoted(text) + " (expected: two hex digits after %)");
+    }
+    return HexFormat.fromHexDigits(text, percent + 1, percent + 3);
+  }
+
+  private static CharBuffer utf8(String text, byte[] bytes) {
+    try {
+      return StandardCharsets.UTF_8.newDecoder().decode(ByteBuffer.wrap(bytes));
+    } catch (CharacterCodingException e) {
+      throw new IllegalArgumentException(
+          "identity: " + Text.quoted(text) + " (expected: UTF-8 after %)", e);
+    }
   }
 }

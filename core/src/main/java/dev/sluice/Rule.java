@@ -4,8 +4,12 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
+import java.util.SortedSet;
+import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -53,15 +57,47 @@ public record Rule(
     by = List.copyOf(by);
     overrides = List.copyOf(overrides);
     exempt = exempt.stream().map(Map::copyOf).toList();
-    for (int i = 0; i < by.size(); i++) {
-      for (String facet : by.get(i).split("\\+", -1)) {
-        Identity.checkedName(facet);
-      }
-      if (by.indexOf(by.get(i)) != i) {
+    checkSize(by.size(), terms);
+    for (Special special : overrides) {
+      checkSize(by.size(), special.terms());
+    }
+    Set<Set<String>> seen = new HashSet<>();
+    for (String identity : by) {
+      if (!seen.add(facetsOf(identity))) {
         throw new IllegalArgumentException(
-            "rule '%s': by names %s twice (expected: once)".formatted(name, by.get(i)));
+            "rule '%s': by names %s twice (expected: once)".formatted(name, identity));
       }
     }
+  }
+
+  /** Refuses a rule that no call could pay; without {@code by} the facets of a call are few. */
+  private static void checkSize(int identities, Terms terms) {
+    if (identities > Bounds.MOST_ACCOUNTS) {
+      throw new IllegalArgumentException(
+          "by: %,d identities (expected: at most %d)".formatted(identities, Bounds.MOST_ACCOUNTS));
+    }
+    if (identities * terms.limits().size() > Bounds.MOST_LIMITS) {
+      throw new IllegalArgumentException(
+          "by × limits: %d × %d (expected: at most %d in all)"
+              .formatted(identities, terms.limits().size(), Bounds.MOST_LIMITS));
+    }
+  }
+
+  /** The facets of one identity of {@code by}, sorted: {@code member+ip} is ip and member. */
+  public static SortedSet<String> facetsOf(String identity) {
+    SortedSet<String> facets = new TreeSet<>();
+    for (String facet : identity.split("\\+", -1)) {
+      if (!facets.add(Identity.checkedName(facet))) {
+        throw new IllegalArgumentException(
+            "by: %s (expected: each facet once)".formatted(Text.quoted(identity)));
+      }
+      if (facets.size() > Bounds.MOST_FACETS) {
+        throw new IllegalArgumentException(
+            "by: %s (expected: at most %d facets)"
+                .formatted(Text.quoted(identity), Bounds.MOST_FACETS));
+      }
+    }
+    return facets;
   }
 
   public static Builder named(String name) {
@@ -70,15 +106,15 @@ public record Rule(
 
   /** Refuses a name that no rule may have. */
   public static void checkName(String name) {
-    boolean good = !name.isEmpty() && name.length() <= 100;
+    boolean good = !name.isEmpty() && name.length() <= Bounds.LONGEST_RULE_NAME;
     for (int i = 0; good && i < name.length(); i++) {
       char c = name.charAt(i);
       good = (Character.isLetterOrDigit(c) && c < 0x7f) || c == '_' || c == '-' || c == '.';
     }
     if (!good) {
       throw new IllegalArgumentException(
-          "rule: %s (expected: letters, digits, '_', '-' or '.', 100 at most)"
-              .formatted(Text.quoted(name)));
+          "rule: %s (expected: letters, digits, '_', '-' or '.', %d at most)"
+              .formatted(Text.quoted(name), Bounds.LONGEST_RULE_NAME));
     }
   }
 
@@ -98,7 +134,7 @@ public record Rule(
     private final List<Map<String, String>> exempt = new ArrayList<>();
     private boolean enforced = true;
     private Missing missing = Missing.ERROR;
-    private OnStoreFailure onStoreFailure = OnStoreFailure.ALLOW;
+    private OnStoreFailure onStoreFailure = OnStoreFailure.LOCAL;
     private boolean colocate;
 
     private Builder(String name) {

@@ -3,7 +3,6 @@ package dev.sluice;
 import java.time.Instant;
 import java.time.InstantSource;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.Collection;
 import java.util.Collections;
 import java.util.LinkedHashMap;
@@ -24,10 +23,12 @@ public final class Rules {
 
   private final Map<String, Compiled> byName;
   private final Map<String, Facet> facets;
+  private final Forms forms;
 
-  private Rules(Map<String, Compiled> byName, Map<String, Facet> facets) {
+  private Rules(Map<String, Compiled> byName, Map<String, Facet> facets, Forms forms) {
     this.byName = byName;
     this.facets = facets;
+    this.forms = forms;
   }
 
   public static Rules of(Rule... rules) {
@@ -42,28 +43,24 @@ public final class Rules {
   public static Rules of(Collection<Rule> rules, Collection<Facet> facets) {
     Map<String, Facet> facetsByName = new LinkedHashMap<>();
     facets.forEach(facet -> facetsByName.put(facet.name(), facet));
-    Set<String> secret =
-        facets.stream()
-            .filter(Facet::secret)
-            .map(Facet::name)
-            .collect(Collectors.toUnmodifiableSet());
+    Forms forms = Forms.of(facets);
     Map<String, Compiled> byName = new LinkedHashMap<>();
     for (Rule rule : rules) {
-      if (byName.put(rule.name(), new Compiled(rule, secret)) != null) {
+      if (byName.put(rule.name(), new Compiled(rule, forms)) != null) {
         throw new IllegalArgumentException(
             "rule '" + rule.name() + "' is there twice (expected: one rule of a name)");
       }
       for (String identity : rule.by()) {
-        for (String facet : identity.split("\\+", -1)) {
+        for (String facet : Rule.facetsOf(identity)) {
           if (!facetsByName.isEmpty() && !facetsByName.containsKey(facet)) {
             throw new IllegalArgumentException(
-                "rule '%s': by names the unknown facet '%s' (expected: one of %s)"
-                    .formatted(rule.name(), facet, facetsByName.keySet()));
+                "rule '%s': by names the unknown facet '%s' (expected: one of [%s])"
+                    .formatted(rule.name(), facet, Text.listed(facetsByName.keySet())));
           }
         }
       }
     }
-    return new Rules(byName, Collections.unmodifiableMap(facetsByName));
+    return new Rules(byName, Collections.unmodifiableMap(facetsByName), forms);
   }
 
   /** The rule of a name, or null. */
@@ -94,29 +91,59 @@ public final class Rules {
   public Plan plan(Call call, InstantSource clock) {
     List<String> names = call.rules();
     if (names.size() == 1) {
-      return compiled(names.get(0))
-          .plan(call.identity(), call.cost(), call.intent(), call.id(), clock);
+      Compiled only = compiled(names.get(0));
+      return call.id() == null
+          ? only.plan(call.identity(), call.cost(), call.intent(), clock)
+          : named(only.charges(call.identity(), call.cost(), clock), only.policy(), call);
     }
     List<Charge> charges = new ArrayList<>();
+    int limits = 0;
     OnStoreFailure policy = OnStoreFailure.ALLOW;
     for (int i = 0; i < names.size(); i++) {
       if (names.indexOf(names.get(i)) == i) {
         Compiled each = compiled(names.get(i));
         List<Charge> its = each.charges(call.identity(), call.cost(), clock);
         charges.addAll(its);
+        limits += its.stream().mapToInt(charge -> charge.terms().limits().size()).sum();
+        checkSize(charges.size(), limits);
         boolean stricter = each.policy().compareTo(policy) > 0;
         policy = !its.isEmpty() && stricter ? each.policy() : policy;
       }
     }
-    return new Plan(charges, call.intent(), call.id(), policy);
+    Bounds.checkLogged(call.cost(), charges.stream().map(Charge::terms));
+    return call.id() == null
+        ? new Plan(charges, call.intent(), null, policy)
+        : named(charges, policy, call);
+  }
+
+  /** The plan of a call with an id, which belongs to this caller and this question. */
+  private Plan named(List<Charge> charges, OnStoreFailure policy, Call call) {
+    TreeMap<String, Long> costs = new TreeMap<>();
+    call.rules().forEach(rule -> costs.put(rule, call.cost()));
+    Identity caller = forms.kept(forms.canonical(call.identity()));
+    String question = Plan.questionOf(call.intent(), costs);
+    return new Plan(charges, call.intent(), call.id(), policy, caller, question);
+  }
+
+  private static void checkSize(int accounts, int limits) {
+    if (accounts > Bounds.MOST_ACCOUNTS) {
+      throw new IllegalArgumentException(
+          "accounts of the call: %d (expected: at most %d)"
+              .formatted(accounts, Bounds.MOST_ACCOUNTS));
+    }
+    if (limits > Bounds.MOST_LIMITS) {
+      throw new IllegalArgumentException(
+          "limits of the call: %d (expected: at most %d)".formatted(limits, Bounds.MOST_LIMITS));
+    }
   }
 
   /** The accounts of a rule that an identity names in full; at least one, or it is an error. */
   public List<Account> accounts(String ruleName, Identity identity) {
     Compiled compiled = compiled(ruleName);
+    Identity caller = forms.canonical(identity);
     List<Account> accounts = new ArrayList<>();
-    for (String[] by : compiled.by(identity)) {
-      Identity part = identity.only(by);
+    for (String[] by : compiled.by(caller)) {
+      Identity part = caller.only(by);
       if (part != null) {
         accounts.add(compiled.charge(part, compiled.rule.terms(), 1).account());
       }
@@ -126,10 +153,10 @@ public final class Rules {
           "rule '%s': the identity has %s (expected: %s)"
               .formatted(
                   ruleName,
-                  identity.isEmpty() ? "no facets" : identity.facets().keySet(),
+                  caller.isEmpty() ? "no facets" : caller.facets().keySet(),
                   compiled.rule.by().isEmpty()
                       ? "at least one facet"
-                      : String.join(" or ", compiled.rule.by())));
+                      : Text.listed(compiled.rule.by())));
     }
     return accounts;
   }
@@ -141,7 +168,7 @@ public final class Rules {
       String hint =
           Text.nearest(name, byName.keySet())
               .map(near -> "did you mean '" + near + "'?")
-              .orElseGet(() -> "expected: one of " + new TreeMap<>(byName).keySet());
+              .orElseGet(() -> "expected: one of [" + Text.listed(byName.keySet()) + "]");
       throw new IllegalArgumentException(
           "rule %s: unknown (%s)".formatted(Text.quoted(name), hint));
     }
@@ -165,22 +192,61 @@ public final class Rules {
     return byName.keySet().toString();
   }
 
+  /** What is done to an identity before it is counted. */
+  private record Forms(Set<String> secret, Map<String, Facet> normalized) {
+    static Forms of(Collection<Facet> facets) {
+      return new Forms(
+          facets.stream()
+              .filter(Facet::secret)
+              .map(Facet::name)
+              .collect(Collectors.toUnmodifiableSet()),
+          facets.stream()
+              .filter(facet -> !facet.normalize().isEmpty())
+              .collect(Collectors.toUnmodifiableMap(Facet::name, facet -> facet, (a, b) -> b)));
+    }
+
+    Identity canonical(Identity identity) {
+      return normalized.isEmpty() ? identity : identity.canonical(normalized);
+    }
+
+    /** The values of facets as the canonical form of an identity has them. */
+    Map<String, String> canonical(Map<String, String> values) {
+      Map<String, String> canonical = new LinkedHashMap<>(values);
+      canonical.replaceAll(
+          (name, value) -> {
+            Facet facet = normalized.get(name);
+            return facet == null ? value : facet.canonical(value);
+          });
+      return canonical;
+    }
+
+    Identity kept(Identity identity) {
+      return identity.kept(secret);
+    }
+  }
+
   /** A rule with its identities taken apart once, not on every call. */
   static final class Compiled {
     private final Rule rule;
-    private final Set<String> secret;
+    private final Forms forms;
     private final List<String[]> by;
+    private final List<Map<String, String>> exempt;
+    private final List<Rule.Special> overrides;
 
-    Compiled(Rule rule, Set<String> secret) {
+    private Compiled(Rule rule, Forms forms) {
       this.rule = rule;
-      this.secret = secret;
-      this.by = rule.by().stream().map(Compiled::sortedFacets).toList();
-    }
-
-    private static String[] sortedFacets(String identity) {
-      String[] facets = identity.split("\\+", -1);
-      Arrays.sort(facets);
-      return facets;
+      this.forms = forms;
+      this.by =
+          rule.by().stream()
+              .map(identity -> Rule.facetsOf(identity).toArray(new String[0]))
+              .toList();
+      this.exempt = rule.exempt().stream().map(forms::canonical).toList();
+      this.overrides =
+          rule.overrides().stream()
+              .map(
+                  each ->
+                      new Rule.Special(forms.canonical(each.when()), each.until(), each.terms()))
+              .toList();
     }
 
     /** The identities to count; without `by`, each facet of the call. */
@@ -197,43 +263,51 @@ public final class Rules {
 
     /** The one charge of a call, the commonest way; null if it has to be {@link #plan}ned. */
     @Nullable Charge only(Identity identity, long cost, InstantSource clock) {
-      if (by.size() != 1 || isExempt(identity)) {
+      return by.size() == 1 ? onlyOf(forms.canonical(identity), cost, clock) : null;
+    }
+
+    private @Nullable Charge onlyOf(Identity caller, long cost, InstantSource clock) {
+      if (by.size() != 1 || isExempt(caller)) {
         return null;
       }
-      Identity part = identity.only(by.get(0));
-      return part == null ? null : charge(part, terms(identity, clock), cost);
+      Identity part = caller.only(by.get(0));
+      return part == null ? null : charge(part, terms(caller, clock), cost);
     }
 
     /** The plan of a call by this rule. */
-    Plan plan(
-        Identity identity, long cost, Intent intent, @Nullable String id, InstantSource clock) {
-      return new Plan(charges(identity, cost, clock), intent, id, policy());
+    Plan plan(Identity identity, long cost, Intent intent, InstantSource clock) {
+      return new Plan(charges(identity, cost, clock), intent, null, policy());
     }
 
     List<Charge> charges(Identity identity, long cost, InstantSource clock) {
-      Charge only = only(identity, cost, clock);
+      Identity caller = forms.canonical(identity);
+      Charge only = onlyOf(caller, cost, clock);
       if (only != null) {
         return List.of(only);
       }
-      if (isExempt(identity)) {
+      if (isExempt(caller)) {
         return List.of();
       }
-      Terms terms = terms(identity, clock);
-      List<String[]> wanted = by(identity);
+      Terms terms = terms(caller, clock);
+      List<String[]> wanted = by(caller);
       List<Charge> charges = new ArrayList<>(wanted.size());
       for (String[] facets : wanted) {
-        Identity part = identity.only(facets);
+        Identity part = caller.only(facets);
         if (part != null) {
           charges.add(charge(part, terms, cost));
         } else {
-          missing(identity);
+          missing(caller);
         }
       }
-      return charges.isEmpty() ? missing(identity) : charges;
+      Bounds.checkLogged(cost, charges.stream().map(Charge::terms));
+      return charges.isEmpty() ? missing(caller) : charges;
     }
 
     private Charge charge(Identity part, Terms terms, long cost) {
-      return new Charge(rule, secret.isEmpty() ? part : part.hashing(secret), terms, cost);
+      if (cost > Bounds.LARGEST_COST_ON_A_LOG) {
+        terms.checkCost(rule.name(), cost);
+      }
+      return new Charge(rule, forms.kept(part), terms, cost);
     }
 
     private List<Charge> missing(Identity identity) {
@@ -245,16 +319,16 @@ public final class Rules {
               .formatted(
                   rule.name(),
                   identity.isEmpty() ? "no facets" : "only " + identity.facets().keySet(),
-                  rule.by().isEmpty() ? "at least one facet" : String.join(", ", rule.by())));
+                  rule.by().isEmpty() ? "at least one facet" : Text.listed(rule.by())));
     }
 
     private boolean isExempt(Identity identity) {
-      return !rule.exempt().isEmpty() && isAmongExempt(identity);
+      return !exempt.isEmpty() && isAmongExempt(identity);
     }
 
     private boolean isAmongExempt(Identity identity) {
-      for (Map<String, String> exempt : rule.exempt()) {
-        if (matches(exempt, identity)) {
+      for (Map<String, String> each : exempt) {
+        if (matches(each, identity)) {
           return true;
         }
       }
@@ -262,11 +336,11 @@ public final class Rules {
     }
 
     private Terms terms(Identity identity, InstantSource clock) {
-      return rule.overrides().isEmpty() ? rule.terms() : specialTerms(identity, clock);
+      return overrides.isEmpty() ? rule.terms() : specialTerms(identity, clock);
     }
 
     private Terms specialTerms(Identity identity, InstantSource clock) {
-      for (Rule.Special special : rule.overrides()) {
+      for (Rule.Special special : overrides) {
         Instant until = special.until();
         if ((until == null || clock.instant().isBefore(until))
             && matches(special.when(), identity)) {

@@ -14,10 +14,16 @@ import org.jspecify.annotations.Nullable;
  * store must do is written as a test, {@code StoreContract}.
  */
 public interface Store extends AutoCloseable {
-  /** How long the decision of a call with an id is remembered. */
+  /**
+   * How long the decision of a call with an id is repeated; a denial no longer than its retryAfter.
+   * That the call was counted is remembered for as long as a limit of it counts it.
+   */
   Duration CALL_MEMORY = Duration.ofMinutes(1);
 
-  /** Judges a plan: taken whole or not at all. */
+  /**
+   * Judges a plan: taken whole or not at all. The stage fails with an {@link IdReusedException} if
+   * the plan's id was used for another question.
+   */
   CompletionStage<Decision> take(Plan plan);
 
   /** Judges the commonest call, one that pays a single charge, and waits for the answer. */
@@ -32,6 +38,16 @@ public interface Store extends AutoCloseable {
     } catch (CompletionException e) {
       throw e.getCause() instanceof RuntimeException cause ? cause : e;
     }
+  }
+
+  /**
+   * Looks at accounts for an operator, apart from decisions: fails if the store does not answer,
+   * and is never answered from memory of this node.
+   *
+   * @param plan one whose intent is to peek
+   */
+  default CompletionStage<Decision> look(Plan plan) {
+    return take(plan);
   }
 
   /**
@@ -50,8 +66,18 @@ public interface Store extends AutoCloseable {
   /** Ends an account's lock and forgets that it ever had one. Returns whether it was locked. */
   CompletionStage<Boolean> lift(Account account);
 
-  /** The locks in force, of one rule or, given null, of all. */
-  CompletionStage<List<Restriction>> locks(@Nullable String rule);
+  /**
+   * A page of the locks in force, of one rule or, given null, of all.
+   *
+   * @param limit how many at most, 1 to {@link LockPage#LARGEST}
+   * @param after the {@link LockPage#next} of the page before, or null for the first page
+   */
+  CompletionStage<LockPage> locks(@Nullable String rule, int limit, @Nullable String after);
+
+  /** What an operator should know about the store although it answers; empty if all is well. */
+  default List<String> warnings() {
+    return List.of();
+  }
 
   /** What is wrong with the store now, so that rules decide without it; empty if nothing is. */
   default Optional<String> trouble() {

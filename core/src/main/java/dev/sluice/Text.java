@@ -3,29 +3,48 @@ package dev.sluice;
 import java.util.Collection;
 import java.util.Locale;
 import java.util.Optional;
+import java.util.stream.Collectors;
 
 /** Words for messages: values quoted so that a log cannot be forged, and names that were meant. */
 public final class Text {
   private static final int SHOWN = 64;
+  private static final int MOST_NAMES = 12;
+  private static final int LONGEST_NAME = 128;
+  private static final int MOST_TRIED = 1_000;
 
   private Text() {}
 
   /** A value in quotes, control characters escaped, cut when long. */
   public static String quoted(String value) {
-    StringBuilder text = new StringBuilder("'");
-    for (int i = 0; i < Math.min(value.length(), SHOWN); i++) {
-      char c = value.charAt(i);
-      if (c < ' ' || (c >= 0x7f && c < 0xa0) || c == 0x2028 || c == 0x2029 || isAlone(value, i)) {
+    return "'" + plain(value) + "'";
+  }
+
+  private static String plain(String value) {
+    StringBuilder text = new StringBuilder();
+    String shown = value.substring(0, Math.min(value.length(), SHOWN));
+    for (int i = 0; i < shown.length(); i++) {
+      char c = shown.charAt(i);
+      if (c < ' ' || (c >= 0x7f && c < 0xa0) || c == 0x2028 || c == 0x2029 || isAlone(shown, i)) {
         text.append("\\u%04x".formatted((int) c));
       } else {
         text.append(c);
       }
     }
-    return text.append(value.length() > SHOWN ? "…'" : "'").toString();
+    return text.append(value.length() > SHOWN ? "…" : "").toString();
+  }
+
+  /** Whether a text has neither control characters nor halves of characters. */
+  static boolean isPrintable(String text) {
+    for (int i = 0; i < text.length(); i++) {
+      if (Character.isISOControl(text.charAt(i)) || isAlone(text, i)) {
+        return false;
+      }
+    }
+    return true;
   }
 
   /** Whether a character is half of a pair whose other half is missing. */
-  private static boolean isAlone(String value, int i) {
+  static boolean isAlone(String value, int i) {
     char c = value.charAt(i);
     return Character.isHighSurrogate(c)
         ? i + 1 == value.length() || !Character.isLowSurrogate(value.charAt(i + 1))
@@ -33,12 +52,31 @@ public final class Text {
             && (i == 0 || !Character.isHighSurrogate(value.charAt(i - 1)));
   }
 
-  /** The name among many that was probably meant, if one is near enough. */
+  /** The first few of some names, and how many more there are: {@code login, search}. */
+  public static String listed(Collection<String> names) {
+    String first =
+        names.stream().limit(MOST_NAMES).map(Text::plain).collect(Collectors.joining(", "));
+    int more = names.size() - MOST_NAMES;
+    return more > 0 ? "%s and %,d more".formatted(first, more) : first;
+  }
+
+  /** The name among many that was probably meant, if one of the first thousand is near enough. */
   public static Optional<String> nearest(String meant, Collection<String> names) {
+    if (meant.length() > LONGEST_NAME) {
+      return Optional.empty();
+    }
     String best = null;
     int bestDistance = Math.max(1, meant.length() / 3) + 1;
+    String lower = meant.toLowerCase(Locale.ROOT);
+    int tried = 0;
     for (String name : names) {
-      int distance = distance(meant.toLowerCase(Locale.ROOT), name.toLowerCase(Locale.ROOT));
+      if (++tried > MOST_TRIED) {
+        break;
+      }
+      if (Math.abs(name.length() - meant.length()) >= bestDistance) {
+        continue;
+      }
+      int distance = distance(lower, name.toLowerCase(Locale.ROOT));
       if (distance < bestDistance) {
         bestDistance = distance;
         best = name;

@@ -4,13 +4,15 @@ import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 
 /**
- * An Internet address as 128 bits; IPv4 is {@code ::ffff:a.b.c.d}, so both writings are equal.
+ * An Internet address as 128 bits; IPv4 is {@code ::ffff:a.b.c.d}, so both writings are equal, and
+ * so is {@code 64:ff9b::a.b.c.d}, by which a translator (NAT64) writes it.
  *
  * <p>The parser is strict: what two programs could read differently (octal, short or hexadecimal
  * IPv4, a second {@code ::}) is no address.
  */
 record Address(long high, long low) {
   private static final long MAPPED = 0xffffL << 32;
+  private static final long TRANSLATED = 0x0064_ff9b_0000_0000L;
 
   /** Reads an address without port or brackets; a zone ({@code %eth0}) is dropped. Else null. */
   static @Nullable Address parse(String text) {
@@ -89,7 +91,10 @@ record Address(long high, long low) {
     }
     int[] all = Arrays.copyOf(front, 8);
     System.arraycopy(back, 0, all, 8 - back.length, back.length);
-    return new Address(word(all, 0), word(all, 4));
+    long high = word(all, 0);
+    long low = word(all, 4);
+    boolean translated = high == TRANSLATED && low >>> 32 == 0;
+    return translated ? new Address(0, MAPPED | low) : new Address(high, low);
   }
 
   private static long word(int[] groups, int from) {

@@ -3,6 +3,7 @@ package dev.sluice.http;
 import dev.sluice.Text;
 import java.util.ArrayList;
 import java.util.Collection;
+import java.util.Collections;
 import java.util.List;
 import java.util.Locale;
 import org.jspecify.annotations.Nullable;
@@ -194,11 +195,12 @@ public final class ClientAddress {
       if (c == '"') {
         quoted = !quoted;
       } else if (c == separator && !quoted) {
-        parts.add(0, text.substring(i + 1, to));
+        parts.add(text.substring(i + 1, to));
         to = i;
       }
     }
-    parts.add(0, text.substring(0, to));
+    parts.add(text.substring(0, to));
+    Collections.reverse(parts);
     return parts;
   }
 

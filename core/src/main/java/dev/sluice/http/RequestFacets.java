@@ -1,5 +1,6 @@
 package dev.sluice.http;
 
+import dev.sluice.Bounds;
 import dev.sluice.Facet;
 import dev.sluice.Identity;
 import dev.sluice.Rule;
@@ -60,6 +61,11 @@ public final class RequestFacets {
         }
       }
     }
+    if (found.size() > Bounds.MOST_FACETS) {
+      errors.add(
+          "facets: the rules count the request by %d (expected: at most %d)"
+              .formatted(found.size(), Bounds.MOST_FACETS));
+    }
     if (!errors.isEmpty()) {
       throw new UnreadableRequest(errors.stream().distinct().toList());
     }
@@ -88,18 +94,17 @@ public final class RequestFacets {
       errors.add(
           "facet '%s': the request has %s %d times (expected: once)"
               .formatted(need.name, place(facet), values.size()));
-    } else if (values.isEmpty() || values.get(0).isEmpty()) {
-      if (need.required) {
-        errors.add("facet '%s': the request has no %s".formatted(need.name, place(facet)));
-      }
-    } else {
-      String problem = check(facet, values.get(0), found);
-      if (problem != null) {
-        errors.add(problem);
-      }
+      return;
+    }
+    String problem = values.isEmpty() ? null : check(facet, values.get(0), found);
+    if (problem != null) {
+      errors.add(problem);
+    } else if (need.required && !found.containsKey(need.name)) {
+      errors.add("facet '%s': the request has no %s".formatted(need.name, place(facet)));
     }
   }
 
+  /** Puts a value to those that were found, unless it is empty in its form; else the problem. */
   private static @Nullable String check(Facet facet, String value, Map<String, String> found) {
     String text = facet.source() == Facet.Source.HEADER ? utf8(value) : value;
     if (text == null || text.indexOf('\ufffd') >= 0) {
@@ -109,10 +114,13 @@ public final class RequestFacets {
       Identity.of(facet.name(), text);
     } catch (IllegalArgumentException e) {
       return facet.secret()
-          ? "facet '%s': %s holds what no identity can".formatted(facet.name(), place(facet))
+          ? "facet '%s': %s holds a control character, malformed text or more than %,d characters"
+              .formatted(facet.name(), place(facet), Bounds.LONGEST_FACET_VALUE)
           : String.valueOf(e.getMessage());
     }
-    found.put(facet.name(), text);
+    if (!facet.canonical(text).isEmpty()) {
+      found.put(facet.name(), text);
+    }
     return null;
   }
 
@@ -171,7 +179,7 @@ public final class RequestFacets {
     Map<String, Need> needs = new LinkedHashMap<>();
     boolean strict = rule.missing() == Rule.Missing.ERROR;
     for (String identity : rule.by()) {
-      for (String name : identity.split("\\+", -1)) {
+      for (String name : Rule.facetsOf(identity)) {
         needs.put(name, new Need(name, facet(name, facets), strict));
       }
     }

@@ -257,14 +257,12 @@ final class Books implements Page {
   // Looking
 
   /** How long until a cost fits at the i-th limit, were it not for the lock. */
-  long retryAfter(int i, long now, long cost, @Nullable String id) {
+  long retryAfter(int i, long now, long cost) {
     Limit limit = limit(i);
     long effective = effective(now);
     long wait;
     if (limit instanceof SlidingLog logged) {
-      Log entries = require(log);
-      boolean counted = entries.remembers(id, effective - longestLog());
-      wait = counted ? 0 : entries.retryAfter(logged, effective, cost);
+      wait = require(log).retryAfter(logged, effective, cost);
     } else {
       wait = require(tallies[i]).retryAfter(effective, cost);
     }
@@ -276,12 +274,12 @@ final class Books implements Page {
   }
 
   /** Whether every limit has room and there is no lock. */
-  boolean fits(long now, long cost, @Nullable String id) {
+  boolean fits(long now, long cost) {
     if (lockLeft(now) > 0) {
       return false;
     }
     for (int i = 0; i < tallies.length; i++) {
-      if (retryAfter(i, now, cost, id) != 0) {
+      if (retryAfter(i, now, cost) != 0) {
         return false;
       }
     }
@@ -289,10 +287,10 @@ final class Books implements Page {
   }
 
   /** Whether a limit is overdrawn by a cost that would fit another time. */
-  boolean overdraws(long now, long cost, @Nullable String id) {
+  boolean overdraws(long now, long cost) {
     boolean over = false;
     for (int i = 0; i < tallies.length; i++) {
-      long wait = retryAfter(i, now, cost, id);
+      long wait = retryAfter(i, now, cost);
       if (wait == Balance.NEVER) {
         return false;
       }
@@ -306,12 +304,12 @@ final class Books implements Page {
    *
    * @param cost what has to fit, or 0 if nothing has to any more
    */
-  void balances(Charge charge, long now, long cost, @Nullable String id, List<Balance> to) {
+  void balances(Charge charge, long now, long cost, List<Balance> to) {
     long effective = effective(now);
     long left = lockLeft(now);
     for (int i = 0; i < tallies.length; i++) {
       Limit limit = limit(i);
-      long wait = cost == 0 ? 0 : Math.max(retryAfter(i, now, cost, id), left);
+      long wait = cost == 0 ? 0 : Math.max(retryAfter(i, now, cost), left);
       long remaining;
       long reset;
       if (limit instanceof SlidingLog logged) {
@@ -351,7 +349,7 @@ final class Books implements Page {
     KNOCKING
   }
 
-  Books plus(long now, long cost, Manner manner, String id, boolean isNamed) {
+  Books plus(long now, long cost, Manner manner, String id) {
     long effective = effective(now);
     @Nullable Tally[] next = new Tally[tallies.length];
     for (int i = 0; i < next.length; i++) {
@@ -367,10 +365,7 @@ final class Books implements Page {
     }
     Log entries = log;
     if (entries != null && hasLog(terms)) {
-      long since = effective - longestLog();
-      if (!(isNamed && entries.remembers(id, since))) {
-        entries.add(effective, cost, id, isNamed, since, largestLog());
-      }
+      entries.add(effective, cost, id, effective - longestLog(), largestLog());
     }
     return new Books(terms, next, log, lock, aside);
   }
@@ -379,8 +374,12 @@ final class Books implements Page {
   private Books minus(long now, long back, Receipt.Entry taken, String id) {
     @Nullable Tally[] next = tallies.clone();
     boolean[] done = new boolean[next.length];
+    long takenAt = 0;
     for (int i = 0; i < taken.marks().size(); i++) {
       Limit limit = taken.terms().limits().get(i);
+      if (limit instanceof SlidingLog) {
+        takenAt = taken.marks().get(i).micros();
+      }
       for (int j = 0; j < next.length; j++) {
         Tally tally = next[j];
         if (tally != null && !done[j] && isSame(tally.limit(), limit)) {
@@ -394,7 +393,7 @@ final class Books implements Page {
       }
     }
     if (log != null && hasLog(taken.terms())) {
-      log.remove(id, back);
+      log.remove(id, takenAt, back);
     }
     return new Books(terms, next, log, lock, aside);
   }
@@ -422,7 +421,7 @@ final class Books implements Page {
     }
     return back > 0
         ? minus(now, back, taken, id)
-        : at(taken.terms(), now).plus(now, -back, Manner.RECORDING, id + "+", false);
+        : at(taken.terms(), now).plus(now, -back, Manner.RECORDING, id + "+");
   }
 
   @Nullable Terms terms() {

@@ -3,8 +3,6 @@ package dev.sluice.memory;
 import dev.sluice.Balance;
 import dev.sluice.Limit.SlidingLog;
 import java.util.Arrays;
-import java.util.HashSet;
-import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -27,7 +25,6 @@ final class Log {
   private int tail;
   private long gone;
   private long fullSince;
-  private final Set<String> named = new HashSet<>();
 
   /** A log that was full at a moment, whatever it held. */
   static Log fullSince(long moment) {
@@ -96,28 +93,14 @@ final class Log {
     return Math.max(0, notBefore() == 0 ? 0 : notBefore() + limit.windowMicros() - now);
   }
 
-  /** Whether a call of this id is remembered. */
-  boolean remembers(@Nullable String id, long since) {
-    return id != null && named.contains(id) && place(id) >= firstAfter(since);
-  }
-
-  private int place(String id) {
-    for (int i = tail - 1; i >= head; i--) {
-      if (id.equals(ids[i])) {
-        return i;
-      }
-    }
-    return -1;
-  }
-
   /**
    * Remembers a call.
    *
-   * @param id its own id if {@code isNamed}, else one made for it
+   * @param id the id of its receipt
    * @param forgotten the moment up to which nothing matters any more
    * @param most what the largest limit can look at
    */
-  void add(long now, long cost, String id, boolean isNamed, long forgotten, long most) {
+  void add(long now, long cost, String id, long forgotten, long most) {
     forgetUntil(forgotten);
     if (tail == times.length) {
       makeRoom();
@@ -127,18 +110,15 @@ final class Log {
     sums[tail] = before + Math.min(cost, most);
     ids[tail] = id;
     tail++;
-    if (isNamed) {
-      named.add(id);
-    }
     while (sums[head] <= sums[tail - 1] - most) {
       forgetFirst();
     }
     gone = Math.max(gone, sums[tail - 1] - most);
   }
 
-  /** Takes back up to so much of a call's cost. */
-  void remove(String id, long back) {
-    int place = place(id);
+  /** Takes back up to so much of the cost of a call that was added at a moment. */
+  void remove(String id, long at, long back) {
+    int place = place(id, at);
     if (place < 0) {
       return;
     }
@@ -147,13 +127,22 @@ final class Log {
       sums[i] -= less;
     }
     if (sums[place] == sumBefore(place)) {
-      named.remove(id);
       int after = tail - place - 1;
       System.arraycopy(times, place + 1, times, place, after);
       System.arraycopy(sums, place + 1, sums, place, after);
       System.arraycopy(ids, place + 1, ids, place, after);
       tail--;
     }
+  }
+
+  /** Where a call stands: one that was forgotten and came again has the same id. */
+  private int place(String id, long at) {
+    for (int i = firstAfter(at - 1); i < tail && times[i] == at; i++) {
+      if (id.equals(ids[i])) {
+        return i;
+      }
+    }
+    return -1;
   }
 
   private void forgetUntil(long moment) {
@@ -164,10 +153,7 @@ final class Log {
 
   private void forgetFirst() {
     gone = sums[head];
-    if (ids[head] != null) {
-      named.remove(ids[head]);
-      ids[head] = null;
-    }
+    ids[head] = null;
     head++;
   }
 

@@ -1,19 +1,19 @@
 package dev.sluice.memory;
 
-import com.github.benmanes.caffeine.cache.Cache;
-import com.github.benmanes.caffeine.cache.Caffeine;
-import com.github.benmanes.caffeine.cache.Expiry;
-import com.github.benmanes.caffeine.cache.Ticker;
 import dev.sluice.Account;
+import dev.sluice.CallName;
 import dev.sluice.Charge;
 import dev.sluice.Decision;
 import dev.sluice.Durations;
+import dev.sluice.IdReusedException;
 import dev.sluice.Intent;
 import dev.sluice.Limit;
+import dev.sluice.LockPage;
 import dev.sluice.Plan;
 import dev.sluice.Receipt;
 import dev.sluice.Restriction;
 import dev.sluice.Store;
+import dev.sluice.StoreFullException;
 import dev.sluice.Terms;
 import java.time.Duration;
 import java.time.Instant;
@@ -30,8 +30,10 @@ import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Consumer;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -43,43 +45,44 @@ public final class MemoryStore implements Store {
   /*
    * Cells live in the vault. The locks in force are listed beside it, with their reasons; an entry
    * that is out of date does no harm, because the books decide, and goes when the list is read or a
-   * hand that moves on with every new lock comes by.
+   * hand that moves on with every new lock comes by. Calls with an id and settled receipts stand in
+   * registers, which forget nothing before its time.
    */
   private static final long DEFAULT_MOST_ACCOUNTS = 1_000_000;
-  private static final long MOST_ANSWERS = 100_000;
+  private static final long LEAST_REMEMBERED = 1_000_000;
   private static final Cell UNCLAIMED = new Cell(null);
 
   private final InstantSource clock;
   private final Vault vault;
   private final Map<Account, Held> locks = new ConcurrentHashMap<>();
-  private final Cache<Seen, Decision> answers;
-  private final Cache<Seen, Long> settled;
+  private final Register<String, Seen> calls;
+  private final Register<Take, Settled> settled;
+  private final Register<Undone, Settled> undone;
   private final Hand<Map.Entry<Account, Held>> hand = new Hand<>();
 
   /** A lock as it was when it was noted: an account that is locked after its end has a new one. */
   private record Held(Cell cell, String reason, long until) {}
 
-  /** A call that was seen: its id and the accounts it asked for. */
-  private record Seen(String id, List<Account> accounts) {}
+  /** What a receipt is for. */
+  private record Take(String id, long takenAtMicros, List<Account> accounts) {}
 
-  private MemoryStore(InstantSource clock, long mostAccounts) {
+  /** What a call with an id took from an account, and gave back. */
+  private record Undone(String receiptId, long takenAtMicros, Account account) {}
+
+  /** That a receipt was settled. */
+  private record Settled(long until) implements Register.Entry<Settled> {
+    @Override
+    public @Nullable Settled after() {
+      return null;
+    }
+  }
+
+  private MemoryStore(InstantSource clock, long mostAccounts, long mostRemembered) {
     this.clock = clock;
     this.vault = new Vault(mostAccounts);
-    Ticker ticker = () -> now() * 1_000;
-    this.answers =
-        Caffeine.newBuilder()
-            .ticker(ticker)
-            .executor(Runnable::run)
-            .expireAfterWrite(CALL_MEMORY)
-            .maximumSize(MOST_ANSWERS)
-            .build();
-    this.settled =
-        Caffeine.newBuilder()
-            .ticker(ticker)
-            .executor(Runnable::run)
-            .expireAfter(Expiry.<Seen, Long>creating((seen, micros) -> Durations.ofMicros(micros)))
-            .maximumSize(mostAccounts)
-            .build();
+    this.calls = new Register<>("calls with an id", mostRemembered);
+    this.settled = new Register<>("settled receipts", mostRemembered);
+    this.undone = new Register<>("receipts given back", mostRemembered);
   }
 
   /** A store of one million accounts on the system's clock. */
@@ -91,31 +94,92 @@ public final class MemoryStore implements Store {
     return create(clock, DEFAULT_MOST_ACCOUNTS);
   }
 
+  /**
+   * A store of at most so many accounts. It remembers as many calls with an id and as many settled
+   * receipts, and at least 1,000,000 of each; beyond that it refuses more of them.
+   */
   public static MemoryStore create(InstantSource clock, long mostAccounts) {
+    return create(clock, mostAccounts, Math.max(LEAST_REMEMBERED, mostAccounts));
+  }
+
+  static MemoryStore create(InstantSource clock, long mostAccounts, long mostRemembered) {
     if (mostAccounts < 1) {
       throw new IllegalArgumentException(
           "mostAccounts: " + mostAccounts + " (expected: at least 1)");
     }
-    return new MemoryStore(clock, mostAccounts);
+    return new MemoryStore(clock, mostAccounts, mostRemembered);
   }
 
   @Override
   public CompletionStage<Decision> take(Plan plan) {
-    return CompletableFuture.completedFuture(decide(plan));
+    try {
+      return CompletableFuture.completedFuture(decide(plan));
+    } catch (RuntimeException e) {
+      return CompletableFuture.failedFuture(e);
+    }
   }
 
   @Override
   public Decision decide(Charge charge) {
-    Decision paid = pay(charge, null);
-    return paid == null ? judgeUnpaid(Plan.of(charge)) : paid;
+    Decision paid = pay(charge);
+    return paid == null ? judgeUnpaid(Plan.of(charge), null, now()) : paid;
   }
 
   @Override
   public Decision decide(Plan plan) {
-    String id = plan.id();
-    return id == null || plan.intent() == Intent.PEEK
-        ? judge(plan)
-        : answers.get(new Seen(id, accounts(plan)), seen -> judge(plan));
+    CallName name = CallName.of(plan);
+    if (name != null) {
+      return judgeNamed(plan, name, name.receiptId());
+    }
+    boolean pays = plan.intent() == Intent.TAKE && plan.charges().size() == 1;
+    Decision paid = pays ? pay(plan.charges().get(0)) : null;
+    return paid == null ? judgeUnpaid(plan, null, now()) : paid;
+  }
+
+  /** Judges a plan whose receipt has an id that was chosen for it. */
+  public Decision decide(Plan plan, String receiptId) {
+    CallName name = CallName.of(plan);
+    return name == null ? judgeUnpaid(plan, receiptId, now()) : judgeNamed(plan, name, receiptId);
+  }
+
+  /** The way of a call with an id: judged once, and answered again as often as it comes. */
+  private Decision judgeNamed(Plan plan, CallName name, String receiptId) {
+    long now = now();
+    Seen seen =
+        calls.update(
+            name.call(),
+            now,
+            known -> {
+              if (known != null && !known.name().question().equals(name.question())) {
+                throw new IdReusedException(String.valueOf(plan.id()));
+              }
+              return known != null
+                      && known.stands(now)
+                      && !forgetUndone(plan, receiptId, known.judgedAt(), now)
+                  ? known
+                  : Seen.of(plan, name, judgeUnpaid(plan, receiptId, now), now);
+            });
+    Decision answer = seen.answer();
+    return answer != null && seen.name().equals(name)
+        ? answer
+        : judgeClaimed(plan, true, now, books -> Judgement.standing(plan, seen, books, now));
+  }
+
+  /** Whether the call was given back since: then nothing counts for its id, and it is judged. */
+  private boolean forgetUndone(Plan plan, String receiptId, long takenAt, long now) {
+    boolean found = false;
+    for (Charge charge : plan.charges()) {
+      Undone given = new Undone(receiptId, takenAt, charge.account());
+      if (undone.get(given, now) != null) {
+        undone.remove(given);
+        found = true;
+      }
+    }
+    if (found) {
+      // Taken again in the same microsecond, the call has the same receipt: it is good again.
+      settled.remove(new Take(receiptId, now, accounts(plan)));
+    }
+    return found;
   }
 
   /** How many accounts are kept now. */
@@ -127,36 +191,36 @@ public final class MemoryStore implements Store {
     return plan.charges().stream().map(Charge::account).toList();
   }
 
-  private Decision judge(Plan plan) {
-    if (plan.charges().size() != 1) {
-      return judgeClaimed(plan, now());
-    }
-    Decision paid = plan.intent() == Intent.TAKE ? pay(plan.charges().get(0), plan.id()) : null;
-    return paid == null ? judgeUnpaid(plan) : paid;
-  }
-
-  /** The way of a single charge that no purse pays. */
-  private Decision judgeUnpaid(Plan plan) {
-    long now = now();
-    Decision alone = judgeAlone(plan, plan.charges().get(0), now);
-    return alone == null ? judgeClaimed(plan, now) : alone;
+  /**
+   * The way of a plan that no purse pays.
+   *
+   * @param receiptId the id of the receipt; null if one has to be made
+   */
+  private Decision judgeUnpaid(Plan plan, @Nullable String receiptId, long now) {
+    Decision alone =
+        plan.charges().size() == 1 ? judgeAlone(plan, receiptId, plan.charges().get(0), now) : null;
+    boolean looks = plan.intent() == Intent.PEEK;
+    return alone == null
+        ? judgeClaimed(plan, looks, now, books -> Judgement.of(plan, receiptId, books, now))
+        : alone;
   }
 
   /** The way of nearly every call: its account has a purse, and that pays. Null if it does not. */
-  private @Nullable Decision pay(Charge charge, @Nullable String id) {
+  private @Nullable Decision pay(Charge charge) {
     long now = now();
     Cell cell = vault.findOrMake(charge.rule().name(), charge.identity(), charge.terms(), now);
     if (charge.cost() > 0 && cell.page() instanceof Purse purse) {
       long paid = purse.take(charge.terms(), now, charge.cost());
       if (paid != Purse.REFUSED) {
-        return new Taken(charge, id, now, paid);
+        return new Taken(charge, now, paid);
       }
     }
     return null;
   }
 
   /** The way of a single charge, without a lock; null if its account has to be claimed. */
-  private @Nullable Decision judgeAlone(Plan plan, Charge charge, long now) {
+  private @Nullable Decision judgeAlone(
+      Plan plan, @Nullable String receiptId, Charge charge, long now) {
     Account account = charge.account();
     boolean looks = plan.intent() == Intent.PEEK;
     while (true) {
@@ -173,7 +237,7 @@ public final class MemoryStore implements Store {
       if (read.hasLog() || hasLog(charge)) {
         return null;
       }
-      Judgement judgement = Judgement.of(plan, new Books[] {read}, now);
+      Judgement judgement = Judgement.of(plan, receiptId, new Books[] {read}, now);
       Books next = judgement.after()[0];
       if (next == read || cell.replace(read, next)) {
         note(account, cell, next, now);
@@ -185,10 +249,11 @@ public final class MemoryStore implements Store {
     }
   }
 
-  private Decision judgeClaimed(Plan plan, long now) {
-    Claims claims = new Claims(accounts(plan), now, plan.intent() == Intent.PEEK);
+  private Decision judgeClaimed(
+      Plan plan, boolean looks, long now, Function<Books[], Judgement> judging) {
+    Claims claims = new Claims(accounts(plan), now, looks);
     try {
-      Judgement judgement = Judgement.of(plan, claims.books.clone(), now);
+      Judgement judgement = judging.apply(claims.books.clone());
       System.arraycopy(judgement.after(), 0, claims.books, 0, claims.books.length);
       return judgement.decision();
     } finally {
@@ -206,6 +271,7 @@ public final class MemoryStore implements Store {
   }
 
   @Override
+  @SuppressWarnings("ReferenceEquality") // the entry that this very call made
   public CompletionStage<Boolean> settle(Receipt receipt, long actualCost) {
     long now = now();
     List<Account> accounts = receipt.entries().stream().map(Receipt.Entry::account).toList();
@@ -213,12 +279,24 @@ public final class MemoryStore implements Store {
     for (Receipt.Entry entry : receipt.entries()) {
       remembered = Math.max(remembered, 2 * entry.terms().memoryMicros(receipt.takenAtMicros()));
     }
-    if (settled
-            .asMap()
-            .putIfAbsent(
-                new Seen(receipt.id() + "@" + receipt.takenAtMicros(), accounts), remembered)
-        != null) {
-      return CompletableFuture.completedFuture(false);
+    Settled mine = new Settled(now + remembered);
+    Take take = new Take(receipt.id(), receipt.takenAtMicros(), accounts);
+    try {
+      if (settled.update(take, now, known -> known == null ? mine : known) != mine) {
+        return CompletableFuture.completedFuture(false);
+      }
+    } catch (StoreFullException full) {
+      return CompletableFuture.failedFuture(full);
+    }
+    if (actualCost == 0 && receipt.id().length() == CallName.RECEIPT_ID_LENGTH) {
+      for (Receipt.Entry entry : receipt.entries()) {
+        if (entry.cost() > 0) {
+          undone.update(
+              new Undone(receipt.id(), receipt.takenAtMicros(), entry.account()),
+              now,
+              known -> mine);
+        }
+      }
     }
     Claims claims = new Claims(accounts, now, false);
     try {
@@ -267,20 +345,27 @@ public final class MemoryStore implements Store {
   }
 
   @Override
-  public CompletionStage<List<Restriction>> locks(@Nullable String rule) {
+  public CompletionStage<LockPage> locks(@Nullable String rule, int limit, @Nullable String after) {
+    LockPage.checkLimit(limit);
+    LockPage.Place from = LockPage.Place.after(after);
     long now = now();
-    List<Restriction> found = new ArrayList<>();
+    List<Restriction> behind = new ArrayList<>();
+    AtomicLong total = new AtomicLong();
     locks.forEach(
         (account, held) -> {
           Books books = held.cell.read();
           if (books == null || books.isLockForgotten(now)) {
             locks.remove(account, held);
           } else if (books.isLocked(now) && (rule == null || rule.equals(account.rule()))) {
-            found.add(new Restriction(account, instant(now + books.lockLeft(now)), held.reason));
+            Restriction lock =
+                new Restriction(account, instant(now + books.lockLeft(now)), held.reason);
+            total.incrementAndGet();
+            if (LockPage.Place.of(lock).compareTo(from) > 0) {
+              behind.add(lock);
+            }
           }
         });
-    found.sort(Comparator.comparing(Restriction::account));
-    return CompletableFuture.completedFuture(found);
+    return CompletableFuture.completedFuture(LockPage.of(behind, total.get(), limit));
   }
 
   @Override

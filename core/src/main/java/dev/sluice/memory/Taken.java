@@ -6,7 +6,6 @@ import dev.sluice.Decision;
 import dev.sluice.Receipt;
 import java.util.ArrayList;
 import java.util.List;
-import org.jspecify.annotations.Nullable;
 
 /** What a purse paid: the one balance and the receipt, worked out when somebody asks. */
 final class Taken extends Decision.Allowed {
@@ -15,13 +14,11 @@ final class Taken extends Decision.Allowed {
    * remains and when all is back are left to those who read it.
    */
   private final Charge charge;
-  private final @Nullable String id;
   private final long now;
   private final long fullAtUnits;
 
-  Taken(Charge charge, @Nullable String id, long now, long fullAtUnits) {
+  Taken(Charge charge, long now, long fullAtUnits) {
     this.charge = charge;
-    this.id = id;
     this.now = now;
     this.fullAtUnits = fullAtUnits;
   }
@@ -29,13 +26,13 @@ final class Taken extends Decision.Allowed {
   @Override
   public List<Balance> balances() {
     List<Balance> balances = new ArrayList<>(1);
-    books().balances(charge, now, 0, null, balances);
+    books().balances(charge, now, 0, balances);
     return balances;
   }
 
   @Override
   protected Receipt taken() {
-    return new Receipt(Judgement.idOf(id), now, List.of(books().receipt(charge, now)));
+    return new Receipt(Judgement.newId(), now, List.of(books().receipt(charge, now)));
   }
 
   private Books books() {

@@ -4,10 +4,14 @@ import dev.sluice.Facet;
 import dev.sluice.Identity;
 import dev.sluice.Text;
 import java.util.ArrayList;
+import java.util.EnumSet;
 import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
+import java.util.Set;
 import java.util.regex.Pattern;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /** Reads where the HTTP edges find each facet. */
@@ -18,8 +22,14 @@ final class FacetReader {
           "principal", Facet.Source.PRINCIPAL,
           "session", Facet.Source.SESSION);
   private static final Map<String, Facet.Source> KEYED = new LinkedHashMap<>();
+  private static final List<String> SOURCES = List.of("header", "cookie", "query", "claim", "from");
   private static final List<String> KEYS =
-      List.of("header", "cookie", "query", "claim", "from", "secret");
+      Stream.concat(SOURCES.stream(), Stream.of("secret", "normalize")).toList();
+  private static final Map<String, Facet.Normalization> NORMALIZATIONS =
+      Map.of(
+          "nfkc", Facet.Normalization.NFKC,
+          "trim", Facet.Normalization.TRIM,
+          "lowercase", Facet.Normalization.LOWERCASE);
   private static final Pattern TOKEN = Pattern.compile("[A-Za-z0-9!#$%&'*+.^_`|~-]{1,200}");
   private static final String FORMS =
       "expected: client-address, principal, session, or such as {header: X-Member-Code}";
@@ -74,8 +84,7 @@ final class FacetReader {
     if (parts == null) {
       return null;
     }
-    List<String> sources =
-        KEYS.stream().filter(key -> !key.equals("secret") && parts.has(key)).toList();
+    List<String> sources = SOURCES.stream().filter(parts::has).toList();
     if (sources.size() != 1) {
       String found = sources.isEmpty() ? "no source" : String.join(" and ", sources);
       parts.fail(
@@ -83,15 +92,38 @@ final class FacetReader {
       return null;
     }
     boolean secret = parts.read("secret", Values::flag, false);
-    return source(parts, name, sources.get(0), secret);
-  }
-
-  private static @Nullable Facet source(Section parts, String name, String key, boolean secret) {
+    Set<Facet.Normalization> normalize = normalize(parts);
+    String key = sources.get(0);
     if (key.equals("from")) {
-      return parts.read("from", node -> new Facet(name, Values.word(node, WHOLE), "", secret));
+      return parts.read(
+          key, from -> new Facet(name, Values.word(from, WHOLE), "", secret, normalize));
     }
     Facet.Source source = KEYED.getOrDefault(key, Facet.Source.HEADER);
-    return parts.read(key, node -> new Facet(name, source, nameOf(key, node), secret));
+    return parts.read(key, named -> new Facet(name, source, nameOf(key, named), secret, normalize));
+  }
+
+  private static Set<Facet.Normalization> normalize(Section parts) {
+    Node node = parts.values().get("normalize");
+    if (node == null) {
+      return Set.of();
+    }
+    List<Node> words = node instanceof Node.Items items ? items.nodes() : List.of(node);
+    if (words.isEmpty()) {
+      parts.fail(
+          "normalize", "normalize is an empty list", "expected: such as [nfkc, trim, lowercase]");
+    }
+    Set<Facet.Normalization> steps = EnumSet.noneOf(Facet.Normalization.class);
+    for (Node word : words) {
+      Facet.Normalization step =
+          parts.read("normalize", word, each -> Values.word(each, NORMALIZATIONS));
+      if (step != null && !steps.add(step)) {
+        parts.fail(
+            word.line(),
+            "normalize has %s twice".formatted(step.name().toLowerCase(Locale.ROOT)),
+            "expected: once");
+      }
+    }
+    return steps;
   }
 
   private static String nameOf(String key, Node node) {

@@ -11,6 +11,8 @@ import java.time.Duration;
 import java.time.InstantSource;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.concurrent.locks.LockSupport;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -31,6 +33,10 @@ public final class FileRules implements RuleSource {
    * counts only if the look is the same afterwards. A file that was renamed into place is complete;
    * it is known by its new key and is read at once. The pause has another use: a later change then
    * has a later time, however coarse the file system's clock is.
+   *
+   * A file that could not be read is tried again with every look, as nothing in a look says that
+   * one may read it now. What is no regular file is not opened: a FIFO would keep the thread for as
+   * long as nobody writes to it.
    */
   private static final Duration POLL = Duration.ofMillis(200);
   private static final Duration SETTLE = Duration.ofMillis(50);
@@ -40,20 +46,31 @@ public final class FileRules implements RuleSource {
   private final Path file;
   private final Standing standing;
   private final DirectoryNews news;
+  private final Function<Path, byte[]> reader;
   private final Thread thread;
   private volatile boolean closed;
   private Look seen;
+  private boolean unread;
 
   /** What a file looks like from outside. */
   private record Look(
-      @Nullable Path real, @Nullable FileTime modified, long size, @Nullable Object key) {
-    static final Look MISSING = new Look(null, null, 0, null);
+      @Nullable Path real,
+      @Nullable FileTime modified,
+      long size,
+      @Nullable Object key,
+      boolean regular) {
+    static final Look MISSING = new Look(null, null, 0, null, false);
 
     static Look at(Path file) {
       try {
         BasicFileAttributes now = Files.readAttributes(file, BasicFileAttributes.class);
-        return new Look(file.toRealPath(), now.lastModifiedTime(), now.size(), now.fileKey());
-      } catch (IOException e) {
+        return new Look(
+            file.toRealPath(),
+            now.lastModifiedTime(),
+            now.size(),
+            now.fileKey(),
+            now.isRegularFile());
+      } catch (IOException | RuntimeException e) {
         return MISSING;
       }
     }
@@ -64,10 +81,12 @@ public final class FileRules implements RuleSource {
     }
   }
 
-  private FileRules(Path file) {
+  private FileRules(Path file, Function<Path, byte[]> reader) {
     this.file = file;
+    this.reader = reader;
     this.seen = Look.at(file);
-    this.standing = new Standing(file.toString(), RuleFiles.read(file), InstantSource.system());
+    Rules first = RuleFiles.parse(file.toString(), bytes());
+    this.standing = new Standing(file.toString(), first, InstantSource.system());
     this.news = new DirectoryNews(file.toAbsolutePath());
     this.thread = new Thread(this::follow, "sluice-rules " + file.getFileName());
     thread.setDaemon(true);
@@ -75,7 +94,11 @@ public final class FileRules implements RuleSource {
 
   /** Reads a file and follows it; a file that is bad from the start is {@link RuleErrors}. */
   public static FileRules watch(Path file) {
-    FileRules rules = new FileRules(file);
+    return watch(file, RuleFiles::bytes);
+  }
+
+  static FileRules watch(Path file, Function<Path, byte[]> reader) {
+    FileRules rules = new FileRules(file, reader);
     rules.thread.start();
     return rules;
   }
@@ -109,20 +132,39 @@ public final class FileRules implements RuleSource {
   private void follow() {
     try (news) {
       while (!closed) {
-        boolean named = news.await(POLL);
-        Look look = Look.at(file);
-        if (!look.equals(seen)) {
-          seen = settled(look);
-          load();
-        } else if (named) {
-          load();
-        } else {
-          // Others may write to the directory all the time.
-          Thread.sleep(BREATH.toMillis());
+        try {
+          look();
+        } catch (InterruptedException e) {
+          // Only closing ends the thread.
+        } catch (Throwable e) {
+          failed(e);
         }
       }
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt(); // closed
+    }
+  }
+
+  /** Whatever was thrown, the file is looked at again. */
+  private void failed(Throwable thrown) {
+    unread = true;
+    try {
+      refuse(thrown.toString());
+    } catch (Throwable again) {
+      // For want of memory perhaps; if it goes on, the next look tells of it.
+    }
+    LockSupport.parkNanos(POLL.toNanos());
+  }
+
+  private void look() throws InterruptedException {
+    boolean named = news.await(POLL);
+    Look look = Look.at(file);
+    if (!look.equals(seen)) {
+      seen = settled(look);
+      load();
+    } else if (named || unread) {
+      load();
+    } else {
+      // Others may write to the directory all the time.
+      Thread.sleep(BREATH.toMillis());
     }
   }
 
@@ -140,16 +182,24 @@ public final class FileRules implements RuleSource {
   }
 
   private void load() {
+    unread = true;
     try {
-      Rules rules = RuleFiles.read(file);
+      byte[] bytes = bytes();
+      unread = false;
+      Rules rules = RuleFiles.parse(file.toString(), bytes);
       if (isStillAsSeen()) {
         standing.accept(rules);
       }
     } catch (RuleErrors e) {
       refuse(String.valueOf(e.getMessage()));
-    } catch (RuntimeException e) {
-      refuse(e.toString());
     }
+  }
+
+  private byte[] bytes() {
+    if (!seen.equals(Look.MISSING) && !seen.regular()) {
+      throw RuleErrors.of(file.toString(), 0, "is not a regular file", "expected: a rule file");
+    }
+    return reader.apply(file);
   }
 
   private void refuse(String reason) {

@@ -22,6 +22,8 @@ final class Findings {
           "(?:([A-Za-z][A-Za-z ×-]*): )?(.*?) \\((expected: .*|did you mean .*)\\)",
           Pattern.DOTALL);
 
+  private static final int MOST = 200;
+
   private final String file;
   private final List<RuleErrors.Problem> problems = new ArrayList<>();
 
@@ -29,8 +31,12 @@ final class Findings {
     this.file = file;
   }
 
+  /** Puts a mistake to the others. A file with very many is not read to its end. */
   void add(int line, @Nullable String rule, String found, String advice) {
     problems.add(new RuleErrors.Problem(file, line, rule, found, advice));
+    if (problems.size() >= MOST) {
+      throwIfAny();
+    }
   }
 
   /** A value that does not fit under its key. */
@@ -61,7 +67,7 @@ final class Findings {
                     ? "expected: none"
                     : "expected: "
                         + (possible.size() > 1 ? "one of " : "")
-                        + String.join(", ", possible));
+                        + Text.listed(possible));
   }
 
   int size() {

@@ -1,5 +1,6 @@
 package dev.sluice.rules;
 
+import dev.sluice.Bounds;
 import dev.sluice.Identity;
 import dev.sluice.Limit;
 import dev.sluice.Lock;
@@ -16,7 +17,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
-import java.util.TreeSet;
+import java.util.SortedSet;
 import org.jspecify.annotations.Nullable;
 
 /** Reads one rule of a YAML file. */
@@ -51,9 +52,9 @@ final class RuleReader {
   private final Findings findings;
   private final String name;
   private final Section section;
-  private final Set<String> facets;
+  private final SortedSet<String> facets;
 
-  private RuleReader(Findings findings, String name, Section section, Set<String> facets) {
+  private RuleReader(Findings findings, String name, Section section, SortedSet<String> facets) {
     this.findings = findings;
     this.name = name;
     this.section = section;
@@ -63,10 +64,10 @@ final class RuleReader {
   /**
    * The rule of a name; null if anything is wrong with it, and then every mistake is found.
    *
-   * @param facets the facets it may count by; none for any
+   * @param facets the facets it may count by, sorted; none for any
    */
   static @Nullable Rule rule(
-      Findings findings, String name, int line, Node node, Set<String> facets) {
+      Findings findings, String name, int line, Node node, SortedSet<String> facets) {
     int before = findings.size();
     try {
       Rule.checkName(name);
@@ -96,7 +97,7 @@ final class RuleReader {
         section.read("missing", node -> Values.word(node, MISSING), Rule.Missing.ERROR);
     OnStoreFailure onStoreFailure =
         section.read(
-            "onStoreFailure", node -> Values.word(node, ON_STORE_FAILURE), OnStoreFailure.ALLOW);
+            "onStoreFailure", node -> Values.word(node, ON_STORE_FAILURE), OnStoreFailure.LOCAL);
     boolean colocate = section.read("colocate", Values::flag, false);
     return terms == null
         ? null
@@ -139,13 +140,8 @@ final class RuleReader {
 
   private String identity(Node node, Set<Set<String>> seen) {
     String identity = Values.text(node, IDENTITIES);
-    Set<String> parts = new TreeSet<>();
-    for (String facet : identity.split("\\+", -1)) {
-      checkFacet(facet);
-      if (!parts.add(facet)) {
-        throw Values.unfit(Text.quoted(identity), "expected: each facet once");
-      }
-    }
+    Set<String> parts = Rule.facetsOf(identity);
+    parts.forEach(this::checkFacet);
     if (!seen.add(parts)) {
       throw Values.unfit(Text.quoted(identity) + " a second time", "expected: once");
     }
@@ -155,8 +151,7 @@ final class RuleReader {
   private void checkFacet(String facet) {
     Identity.of(facet, "x");
     if (!facets.isEmpty() && !facets.contains(facet)) {
-      throw Values.unfit(
-          "the unknown facet " + Text.quoted(facet), Findings.advice(facet, new TreeSet<>(facets)));
+      throw Values.unfit("the unknown facet " + Text.quoted(facet), Findings.advice(facet, facets));
     }
   }
 
@@ -183,15 +178,18 @@ final class RuleReader {
     return found;
   }
 
-  /** A value as an identity holds it: a long one is hashed there, so it has to be here, too. */
+  /** A value that an identity can have. */
   private static String facetValue(Node node) {
     String text = Values.text(node, "expected: a value to compare with");
     try {
-      return Objects.requireNonNull(Identity.of("x", text).facet("x"));
+      Identity.of("x", text);
+      return text;
     } catch (IllegalArgumentException unfit) {
       // The value may be a secret, so it is not shown.
       throw Values.unfit(
-          "a value that no call can have", "expected: Unicode without control characters");
+          "a value that no call can have",
+          "expected: Unicode without control characters, at most %,d of them"
+              .formatted(Bounds.LONGEST_FACET_VALUE));
     }
   }
 

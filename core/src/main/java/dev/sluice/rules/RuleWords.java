@@ -12,8 +12,11 @@ import java.math.BigInteger;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
+import java.util.Set;
 import java.util.TreeMap;
+import java.util.TreeSet;
 import java.util.stream.Collectors;
 
 /** Rules in the words of people: a table of all, or sentences about one. Pure functions. */
@@ -40,6 +43,7 @@ public final class RuleWords {
     }
     List<String> lines = new ArrayList<>();
     lines.add(whoIsCounted(rule));
+    lines.addAll(normalized(rules, rule));
     lines.addAll(terms(rule.terms(), rule.enforced()));
     for (Rule.Special special : rule.overrides()) {
       lines.add("");
@@ -52,7 +56,7 @@ public final class RuleWords {
     rule.exempt()
         .forEach(who -> lines.add("A call of %s is not counted.".formatted(shown(rules, who))));
     lines.add(missing(rule));
-    lines.add(silence(rule));
+    lines.add(outage(rule));
     if (rule.colocate()) {
       lines.add("All its accounts lie in one slot of a Redis Cluster, so it is atomic there, too.");
     }
@@ -112,9 +116,9 @@ public final class RuleWords {
       notes.add("denied calls count");
     }
     switch (rule.onStoreFailure()) {
-      case ALLOW -> {}
-      case LOCAL -> notes.add("store silent: counted by each node");
-      case DENY -> notes.add("store silent: denied");
+      case ALLOW -> notes.add("in an outage: passes uncounted");
+      case LOCAL -> {}
+      case DENY -> notes.add("in an outage: denied");
     }
     return notes;
   }
@@ -155,6 +159,25 @@ public final class RuleWords {
     return "%s counts %s on an account of its own.%s"
         .formatted(
             rule.name(), each, rule.by().size() > 1 ? " A call passes if all have room." : "");
+  }
+
+  private static List<String> normalized(Rules rules, Rule rule) {
+    Set<String> counted = new TreeSet<>();
+    rule.by().forEach(identity -> counted.addAll(Rule.facetsOf(identity)));
+    return rules.facets().values().stream()
+        .filter(facet -> rule.by().isEmpty() || counted.contains(facet.name()))
+        .filter(facet -> !facet.normalize().isEmpty())
+        .map(RuleWords::normalized)
+        .toList();
+  }
+
+  private static String normalized(Facet facet) {
+    String steps =
+        facet.normalize().stream()
+            .map(step -> step.name().toLowerCase(Locale.ROOT))
+            .collect(Collectors.joining(", "));
+    return "Values of %s are normalized first (%s); those that are equal then are one account."
+        .formatted(facet.name(), steps);
   }
 
   private static List<String> terms(Terms terms, boolean enforced) {
@@ -247,12 +270,13 @@ public final class RuleWords {
     };
   }
 
-  private static String silence(Rule rule) {
+  private static String outage(Rule rule) {
     return switch (rule.onStoreFailure()) {
-      case ALLOW -> "When the store is silent, calls pass unmetered.";
+      case ALLOW -> "During an outage of the store calls pass, and nobody counts them.";
       case LOCAL ->
-          "When the store is silent, each node counts by itself, at its share of the limits.";
-      case DENY -> "When the store is silent, calls are denied.";
+          "During an outage of the store each node counts by itself, and lets at most its share of"
+              + " each limit pass.";
+      case DENY -> "During an outage of the store calls are denied.";
     };
   }
 

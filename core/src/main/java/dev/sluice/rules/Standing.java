@@ -16,42 +16,46 @@ final class Standing {
 
   private final String name;
   private final InstantSource clock;
-  private volatile Rules rules;
-  private volatile RuleSource.@Nullable Failure failure;
+  private volatile State state;
+
+  /** One value, so that nobody sees new rules beside the failure that they ended. */
+  private record State(Rules rules, RuleSource.@Nullable Failure failure) {}
 
   Standing(String name, Rules first, InstantSource clock) {
     this.name = name;
-    this.rules = first;
+    this.state = new State(first, null);
     this.clock = clock;
     log.info("{}: {} rules in force", name, first.size());
   }
 
   Rules rules() {
-    return rules;
+    return state.rules;
   }
 
   Optional<RuleSource.Failure> failure() {
-    return Optional.ofNullable(failure);
+    return Optional.ofNullable(state.failure);
   }
 
   /** Puts rules in force; those that say the same as before stay as they are. */
   void accept(Rules newest) {
-    boolean changed = !newest.equals(rules);
-    if (changed) {
-      rules = newest;
-    }
-    if (changed || failure != null) {
+    State before = state;
+    boolean changed = !newest.equals(before.rules);
+    if (changed || before.failure != null) {
+      state = new State(changed ? newest : before.rules, null);
       log.info("{}: {} rules in force", name, newest.size());
     }
-    failure = null;
   }
 
   /** Keeps the rules in force, and says since when and why; each reason is logged once in a row. */
   void refuse(String reason) {
-    RuleSource.Failure before = failure;
-    if (before == null || !before.message().equals(reason)) {
+    State before = state;
+    RuleSource.Failure known = before.failure;
+    state =
+        new State(
+            before.rules,
+            new RuleSource.Failure(known == null ? clock.instant() : known.since(), reason));
+    if (known == null || !known.message().equals(reason)) {
       log.error("{}: refused, the rules from before stay in force:\n{}", name, reason);
     }
-    failure = new RuleSource.Failure(before == null ? clock.instant() : before.since(), reason);
   }
 }

@@ -6,8 +6,8 @@ import dev.sluice.Rules;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
-import java.util.Set;
-import java.util.stream.Collectors;
+import java.util.SortedSet;
+import java.util.TreeSet;
 
 /** Reads a rule file in YAML. */
 final class YamlRules {
@@ -33,7 +33,7 @@ final class YamlRules {
     }
     List<Facet> facets = FacetReader.facets(findings, top);
     // By the file's names and not by what could be read, or one mistake would be told twice.
-    Set<String> names = facetNames(top);
+    SortedSet<String> names = facetNames(top);
     List<Rule> rules = new ArrayList<>();
     Node node = top.values().get("rules");
     if (node == null) {
@@ -56,9 +56,11 @@ final class YamlRules {
     return Rules.of(rules, facets);
   }
 
-  private static Set<String> facetNames(Section top) {
-    return top.values().get("facets") instanceof Node.Mapping mapping
-        ? mapping.entries().stream().map(entry -> entry.key().text()).collect(Collectors.toSet())
-        : Set.of();
+  private static SortedSet<String> facetNames(Section top) {
+    SortedSet<String> names = new TreeSet<>();
+    if (top.values().get("facets") instanceof Node.Mapping mapping) {
+      mapping.entries().forEach(entry -> names.add(entry.key().text()));
+    }
+    return names;
   }
 }

@@ -178,7 +178,7 @@ public interface LockContract {
     scene.take(rule, 3);
     scene.take(rule, 1);
 
-    List<Restriction> locks = await(scene.limiter(rule).locks(null));
+    List<Restriction> locks = await(scene.limiter(rule).locks(null, 1_000, null)).locks();
 
     assertThat(locks)
         .containsExactly(
@@ -187,7 +187,7 @@ public interface LockContract {
                 Scene.START.plus(Duration.ofMinutes(30)),
                 "3 per 30m, then locked for 30m"));
     scene.clock.advance(Duration.ofMinutes(30));
-    assertThat(await(scene.limiter(rule).locks(null))).isEmpty();
+    assertThat(await(scene.limiter(rule).locks(null, 1_000, null)).locks()).isEmpty();
   }
 
   @Test
@@ -203,8 +203,8 @@ public interface LockContract {
         .containsExactly(expected);
     await(limiter.lock("other", BOB, Duration.ofHours(2), "abuse"));
 
-    assertThat(await(limiter.locks("signIn"))).containsExactly(expected);
-    assertThat(await(limiter.locks(null)))
+    assertThat(await(limiter.locks("signIn", 1_000, null)).locks()).containsExactly(expected);
+    assertThat(await(limiter.locks(null, 1_000, null)).locks())
         .extracting(Restriction::reason)
         .containsExactlyInAnyOrder("abuse", "fraud");
     assertThat(scene.told(scene.take(rule, 1)))
@@ -212,7 +212,7 @@ public interface LockContract {
     assertThat(await(limiter.lift("signIn", ANN))).isTrue();
     assertThat(await(limiter.lift("signIn", ANN))).isFalse();
     assertThat(scene.take(rule, 1).allowed()).isTrue();
-    assertThat(await(limiter.locks("signIn"))).isEmpty();
+    assertThat(await(limiter.locks("signIn", 1_000, null)).locks()).isEmpty();
   }
 
   @Test
@@ -224,7 +224,7 @@ public interface LockContract {
 
     await(scene.limiter(rule).lock("signIn", ANN, Duration.ofMinutes(2), "short"));
 
-    assertThat(await(scene.limiter(rule).locks(null)))
+    assertThat(await(scene.limiter(rule).locks(null, 1_000, null)).locks())
         .containsExactly(
             new Restriction(
                 new Account("signIn", ANN), Scene.START.plus(Duration.ofMinutes(2)), "short"));
@@ -253,7 +253,7 @@ public interface LockContract {
     scene.clock.advance(Duration.ofMinutes(1));
     overdraw(scene, rule);
 
-    assertThat(await(scene.limiter(rule).locks(null)))
+    assertThat(await(scene.limiter(rule).locks(null, 1_000, null)).locks())
         .extracting(Restriction::reason)
         .containsExactly("1 per 1s, then locked for 1m");
   }
@@ -302,7 +302,7 @@ public interface LockContract {
       assertThat(await(limiter.reset("signIn", ANN))).isTrue();
 
       assertThat(scene.told(scene.peek(rule, 1))).isEqualTo("allowed [2 of 2, reset 0s]");
-      assertThat(await(limiter.locks(null))).isEmpty();
+      assertThat(await(limiter.locks(null, 1_000, null)).locks()).isEmpty();
       assertThat(await(limiter.reset("signIn", ANN))).isFalse();
     }
     assertThat(await(scene.store.reset(new Account("signIn", Identity.of("member", "nobody")))))

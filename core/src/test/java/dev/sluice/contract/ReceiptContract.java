@@ -14,6 +14,7 @@ import dev.sluice.Limiter;
 import dev.sluice.Receipt;
 import dev.sluice.Rule;
 import java.time.Duration;
+import java.util.List;
 import org.junit.jupiter.api.Test;
 
 /** What is given back was really taken, once, and has not come back by itself. */
@@ -189,6 +190,42 @@ public interface ReceiptContract {
 
       assertThat(scene.left(rule)).as("%s", limit).isEqualTo(3);
     }
+  }
+
+  @Test
+  default void callWhoseIdHasACommaIsGivenBack() {
+    Scene scene = scene();
+    for (Limit limit : Scene.everyKind(6, Duration.ofSeconds(10))) {
+      Rule rule = rule(limit);
+      scene.reset(rule);
+      Limiter limiter = scene.limiter(rule);
+      for (String id : List.of("a,b", ",", ",,,", "a+b", "x!done!y", "{x}", "a@1", "a|b")) {
+        Call call = Call.of("test", ANN).costing(4).withId(id + limit.hashCode());
+        Receipt receipt = Scene.receipt(limiter.decide(call));
+        assertThat(scene.left(rule)).as("%s %s", id, limit).isEqualTo(2);
+
+        assertThat(await(limiter.giveBack(receipt))).as("%s %s", id, limit).isTrue();
+        assertThat(scene.left(rule)).as("%s %s", id, limit).isEqualTo(6);
+        assertThat(await(limiter.giveBack(receipt))).as("%s %s", id, limit).isFalse();
+      }
+    }
+  }
+
+  @Test
+  default void receiptHasAnIdOfItsOwn() {
+    Scene scene = scene();
+    Rule rule = rule(Limit.log(9, Duration.ofSeconds(10)));
+    Limiter limiter = scene.limiter(rule);
+    Call call = Call.of("test", ANN);
+
+    List<String> ids =
+        List.of(
+            Scene.receipt(limiter.decide(call)).id(),
+            Scene.receipt(limiter.decide(call)).id(),
+            Scene.receipt(limiter.decide(call.withId("a,b"))).id(),
+            Scene.receipt(limiter.decide(call.withId("a"))).id());
+
+    assertThat(ids).doesNotHaveDuplicates().allMatch(id -> id.matches("[0-9a-z]{1,40}"));
   }
 
   @Test

@@ -156,25 +156,41 @@ final class Author {
       if (steps.get(i) instanceof Step.Ask ask
           && ask.world() == world
           && ("c" + i).equals(ask.call().id())
-          && ask.call().intent() != Intent.PEEK
-          && now - ask.atMicros() < 60_000_000) {
-        add(new Step.Ask(now, world, ask.call(), Step.Promise.NONE), answers.get(i));
+          && ask.call().intent() != Intent.PEEK) {
+        if (wasSettledNow(ask.call())) {
+          return false;
+        }
+        Model.Answer answer = model.take(plan(ask.call()), steps.size(), now);
+        add(new Step.Ask(now, world, ask.call(), Step.Promise.NONE), answer);
         return true;
       }
     }
     return false;
   }
 
-  /** The calls of a world that were allowed and took something, each asked for the first time. */
+  /**
+   * Whether a call was taken and settled at this very moment: its next receipt would be the same.
+   */
+  private boolean wasSettledNow(Call call) {
+    for (int i = 0; i < steps.size(); i++) {
+      if (settledAt.containsKey(i)
+          && steps.get(i) instanceof Step.Ask ask
+          && ask.atMicros() == now
+          && call.equals(ask.call())) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  /** The calls of a world that were allowed and counted, not those that were only repeated. */
   private List<Integer> asks(int world) {
     List<Integer> asks = new ArrayList<>();
     for (int i = 0; i < steps.size(); i++) {
       if (steps.get(i) instanceof Step.Ask ask
           && ask.world() == world
           && ask.call().intent() != Intent.PEEK
-          && (ask.call().id() == null || ask.call().id().equals("c" + i))
-          && answers.get(i) instanceof Model.Answer answer
-          && answer.allowed()) {
+          && model.hasCounted(i)) {
         asks.add(i);
       }
     }

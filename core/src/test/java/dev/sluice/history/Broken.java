@@ -5,6 +5,7 @@ import dev.sluice.Balance;
 import dev.sluice.Charge;
 import dev.sluice.Decision;
 import dev.sluice.Intent;
+import dev.sluice.LockPage;
 import dev.sluice.Plan;
 import dev.sluice.Receipt;
 import dev.sluice.Restriction;
@@ -99,8 +100,8 @@ class Broken implements Store {
   }
 
   @Override
-  public CompletionStage<List<Restriction>> locks(@Nullable String rule) {
-    return right.locks(rule);
+  public CompletionStage<LockPage> locks(@Nullable String rule, int limit, @Nullable String after) {
+    return right.locks(rule, limit, after);
   }
 
   @Override

@@ -18,22 +18,78 @@ final class Model {
   /** What a store must answer to a call. */
   record Answer(boolean allowed, List<Balance> balances) {}
 
+  private static final long MINUTE = 60_000_000;
+
   private record Taken(Charge charge, Object owner) {}
+
+  /** What was answered to a call with an id, and until when it is not judged again. */
+  private record Seen(Object call, Answer answer, long answerEnd, long end) {}
 
   private final Map<Account, AccountModel> accounts = new HashMap<>();
   private final Map<Object, List<Taken>> receipts = new HashMap<>();
   private final Set<Object> settled = new HashSet<>();
+  private final Map<String, Seen> ids = new HashMap<>();
 
   private AccountModel account(Charge charge) {
     return accounts.computeIfAbsent(charge.account(), key -> new AccountModel(charge.terms()));
   }
 
   /**
-   * Judges a plan.
+   * Judges a plan, or repeats what was said to its id.
    *
    * @param call names the call when it is settled
    */
   Answer take(Plan plan, Object call, long now) {
+    if (plan.id() == null || plan.intent() == Intent.PEEK) {
+      return judge(plan, call, now);
+    }
+    Seen seen = ids.get(plan.id());
+    if (seen != null && now < seen.answerEnd) {
+      return seen.answer;
+    }
+    if (seen != null && now < seen.end) {
+      return standing(plan, now);
+    }
+    Answer answer = judge(plan, call, now);
+    ids.put(
+        plan.id(),
+        new Seen(call, answer, now + repeated(answer), now + counted(plan, answer, now)));
+    return answer;
+  }
+
+  /** For how long an answer is repeated. */
+  private static long repeated(Answer answer) {
+    long wait = 0;
+    for (Balance balance : answer.balances) {
+      wait = balance.enforced() ? Math.max(wait, balance.retryAfterMicros()) : wait;
+    }
+    return answer.allowed ? MINUTE : Math.min(MINUTE, wait);
+  }
+
+  /** For how long a call is not counted again; a denied one was not counted. */
+  private static long counted(Plan plan, Answer answer, long now) {
+    long longest = MINUTE;
+    for (Charge charge : plan.charges()) {
+      long memory = charge.cost() > 0 && charge.enforced() ? charge.terms().memoryMicros(now) : 0;
+      longest = Math.max(longest, memory);
+    }
+    return answer.allowed ? longest : 0;
+  }
+
+  private Answer standing(Plan plan, long now) {
+    List<Balance> balances = new ArrayList<>();
+    for (Charge charge : plan.charges()) {
+      balances.addAll(account(charge).balances(charge, now, 0));
+    }
+    return new Answer(true, balances);
+  }
+
+  /** Whether a call was counted, so that it has a receipt of its own. */
+  boolean hasCounted(Object call) {
+    return receipts.containsKey(call);
+  }
+
+  private Answer judge(Plan plan, Object call, long now) {
     boolean passes = true;
     Set<String> shadowed = new HashSet<>();
     for (Charge charge : plan.charges()) {
@@ -107,6 +163,9 @@ final class Model {
     }
     for (Taken each : taken) {
       account(each.charge).settle(now, each.owner, each.charge.cost(), actual);
+      if (actual == 0 && each.charge.cost() > 0) {
+        ids.values().removeIf(seen -> seen.call.equals(call)); // nothing counts for it any more
+      }
     }
     return true;
   }

@@ -4,10 +4,12 @@ import dev.sluice.Account;
 import dev.sluice.Call;
 import dev.sluice.Charge;
 import dev.sluice.Decision;
+import dev.sluice.Durations;
 import dev.sluice.Identity;
 import dev.sluice.Intent;
 import dev.sluice.Limit;
 import dev.sluice.Limiter;
+import dev.sluice.Plan;
 import dev.sluice.Rule;
 import dev.sluice.RuleSource;
 import dev.sluice.Rules;
@@ -47,16 +49,51 @@ final class Promises {
         settledAt.put(settle.ask(), settle.actual());
       }
     }
-    Set<String> seen = new HashSet<>();
+    Map<String, Long> standing = new HashMap<>();
+    Map<String, Integer> judged = new HashMap<>();
     for (int i = 0; i < history.steps().size(); i++) {
+      if (history.steps().get(i) instanceof Step.Settle settle
+          && Boolean.TRUE.equals(answers.get(i))
+          && settle.actual() == 0
+          && history.steps().get(settle.ask()) instanceof Step.Ask settled
+          && settled.call().cost() > 0
+          && judged.getOrDefault(settled.call().id(), -1) == settle.ask()) {
+        standing.remove(settled.call().id());
+      }
       if (history.steps().get(i) instanceof Step.Ask ask) {
-        boolean again = ask.call().id() != null && !seen.add(ask.call().id());
         Decision decision = (Decision) Objects.requireNonNull(answers.get(i));
-        if (!again) {
+        String id = ask.call().intent() == Intent.PEEK ? null : ask.call().id();
+        if (id == null || standing.getOrDefault(id, 0L) <= ask.atMicros()) {
           checkAsk(i, ask, decision);
+          if (id != null) {
+            standing.put(id, ask.atMicros() + notJudgedAgain(ask, decision));
+            judged.put(id, i);
+          }
         }
       }
     }
+  }
+
+  /** How long a call with an id is not judged again after a decision. */
+  private long notJudgedAgain(Step.Ask ask, Decision decision) {
+    long minute = Durations.micros(Store.CALL_MEMORY);
+    if (!decision.allowed()) {
+      return decision
+          .retryAfter()
+          .map(wait -> Math.min(minute, Durations.micros(wait)))
+          .orElse(minute);
+    }
+    long longest = minute;
+    for (Charge charge : plan(ask).charges()) {
+      boolean counts = charge.cost() > 0 && charge.enforced();
+      long memory = counts ? charge.terms().memoryMicros(ask.atMicros()) : 0;
+      longest = Math.max(longest, memory);
+    }
+    return longest;
+  }
+
+  private Plan plan(Step.Ask ask) {
+    return history.rules().plan(ask.call(), InstantSource.system());
   }
 
   private void checkAsk(int i, Step.Ask ask, Decision decision) {
@@ -69,7 +106,7 @@ final class Promises {
     if (!kept) {
       fail(i, "retryAfter promised " + ask.promise() + ", answered " + decision);
     }
-    List<Charge> charges = history.rules().plan(ask.call(), InstantSource.system()).charges();
+    List<Charge> charges = plan(ask).charges();
     if (!decision.allowed()) {
       if (history.isPlain() && charges.stream().noneMatch(c -> overdrawn(ask, c))) {
         fail(i, "denied though nothing would have been overdrawn: " + decision);

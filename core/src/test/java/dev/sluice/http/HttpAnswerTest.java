@@ -122,15 +122,13 @@ class HttpAnswerTest {
 
   @Test
   void aSilentStoreIs503WhereTheRuleRefuses() {
-    HttpAnswer answer =
-        HttpAnswer.of(new Decision.Unmetered(false, List.of(), "timeout"), HeaderProfile.BOTH);
+    HttpAnswer answer = HttpAnswer.of(new Decision.Unmetered(false, "timeout"), HeaderProfile.BOTH);
 
     assertThat(answer.status()).isEqualTo(503);
     assertThat(answer.headers()).isEqualTo(Map.of("Retry-After", "1"));
     assertThat(answer.problem())
         .contains("#temporary-reduced-capacity\"", "\"violated-policies\":[]");
-    assertThat(
-            HttpAnswer.of(new Decision.Unmetered(true, List.of(), "timeout"), HeaderProfile.BOTH))
+    assertThat(HttpAnswer.of(new Decision.Unmetered(true, "timeout"), HeaderProfile.BOTH))
         .isEqualTo(new HttpAnswer(200, Map.of(), null));
   }
 

@@ -12,8 +12,10 @@ import dev.sluice.Rules;
 import dev.sluice.Terms;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import org.junit.jupiter.api.Test;
 
 class RequestFacetsTest {
@@ -141,7 +143,42 @@ class RequestFacetsTest {
     assertThat(errors(header("a\u0007b"), "lenient"))
         .containsExactly("facet 'member': 'a\\u0007b' (expected: no control characters)");
     assertThat(errors(Parts.from("192.0.2.1").header("X-Api-Key", "hush\u0007"), "key"))
-        .containsExactly("facet 'apiKey': header X-Api-Key holds what no identity can");
+        .containsExactly(
+            "facet 'apiKey': header X-Api-Key holds a control character, malformed text or more than 1,024 characters");
+  }
+
+  @Test
+  void aFacetThatIsBlankInItsFormIsMissing() {
+    Facet login =
+        new Facet("login", Source.QUERY, "login", false, Set.of(Facet.Normalization.values()));
+    Rules rules =
+        Rules.of(List.of(Rule.named("r").by("login").limit(LIMIT).build()), List.of(login));
+    RequestFacets facets = RequestFacets.of(rules, ClientAddress.ofPeer());
+    Parts blank = Parts.from("192.0.2.1").query("login", " \u200b ");
+
+    UnreadableRequest refusal =
+        catchThrowableOfType(UnreadableRequest.class, () -> facets.identity(List.of("r"), blank));
+
+    assertThat(refusal.errors())
+        .containsExactly("facet 'login': the request has no query parameter login");
+  }
+
+  @Test
+  void aRequestWithMoreThanSixteenFacetsIsRefused() {
+    Parts request = Parts.from("192.0.2.1");
+    List<Facet> seventeen = new ArrayList<>();
+    for (int i = 0; i < 17; i++) {
+      seventeen.add(new Facet("f" + i, Source.QUERY, "f" + i, false));
+      request.query("f" + i, "x");
+    }
+    Rules rules = Rules.of(List.of(Rule.named("r").limit(LIMIT).build()), seventeen);
+    RequestFacets facets = RequestFacets.of(rules, ClientAddress.ofPeer());
+
+    UnreadableRequest refusal =
+        catchThrowableOfType(UnreadableRequest.class, () -> facets.identity(List.of("r"), request));
+
+    assertThat(refusal.errors())
+        .containsExactly("facets: the rules count the request by 17 (expected: at most 16)");
   }
 
   private static List<String> errors(Parts request, String... rules) {

@@ -1,16 +1,22 @@
 package dev.sluice.memory;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatCode;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.sluice.Call;
 import dev.sluice.Identity;
 import dev.sluice.Limit;
+import dev.sluice.Limiter;
+import dev.sluice.Receipt;
 import dev.sluice.Rule;
 import dev.sluice.Store;
 import dev.sluice.contract.MovableClock;
 import dev.sluice.contract.Scene;
 import dev.sluice.contract.StoreContract;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
 import org.junit.jupiter.api.Test;
 
 /** The memory store keeps the contract, within its bounds. */
@@ -92,7 +98,7 @@ class MemoryStoreTest extends StoreContract {
     }
     clock.advanceMicros(1);
     assertThat(bounded.take(rule, member("locked", 0), 1).allowed()).isTrue();
-    assertThat(Scene.await(small.locks(null))).isEmpty();
+    assertThat(Scene.await(small.locks(null, 1_000, null)).locks()).isEmpty();
   }
 
   @Test
@@ -107,6 +113,85 @@ class MemoryStoreTest extends StoreContract {
     }
 
     assertThat(small.size()).isBetween(600L, 620L);
+  }
+
+  @Test
+  void noReceiptIsGivenBackTwiceUnderAFloodOfSettlements() {
+    Rule rule = Scene.rule(Limit.bucket(1_000_000, 1, Duration.ofHours(1)));
+    Limiter limiter = bounded.limiter(rule);
+    List<Receipt> receipts = new ArrayList<>();
+    for (int i = 0; i < 5 * MOST; i++) {
+      receipts.add(bounded.receipt(rule, 1));
+    }
+    for (Receipt receipt : receipts) {
+      assertThat(Scene.await(limiter.giveBack(receipt))).isTrue();
+    }
+
+    long twice = 0;
+    for (Receipt receipt : receipts) {
+      twice += Scene.await(limiter.giveBack(receipt)) ? 1 : 0;
+    }
+    assertThat(twice).isZero();
+  }
+
+  @Test
+  void settlementIsRefusedWhileEverySettledReceiptIsNeeded() {
+    MemoryStore store = MemoryStore.create(clock, MOST, 3);
+    Scene scene = new Scene(clock, store);
+    Rule rule = Scene.rule(Limit.fixed(9, Duration.ofMinutes(10)));
+    Limiter limiter = scene.limiter(rule);
+    for (int i = 0; i < 3; i++) {
+      Scene.await(limiter.giveBack(scene.receipt(rule, 1)));
+    }
+    Receipt one = scene.receipt(rule, 1);
+
+    assertThatThrownBy(() -> Scene.await(limiter.giveBack(one)))
+        .hasCauseInstanceOf(IllegalStateException.class)
+        .hasRootCauseMessage(
+            "settled receipts: 3 are remembered, and each is still needed"
+                + " (expected: fewer than 3 at a time)");
+    assertThat(scene.left(rule)).as("nothing given back").isEqualTo(8);
+    clock.advance(Duration.ofMinutes(20));
+    assertThat(Scene.await(limiter.giveBack(one))).isTrue();
+  }
+
+  @Test
+  void callWithAnIdIsRefusedWhileEveryRememberedIdIsNeeded() {
+    MemoryStore store = MemoryStore.create(clock, MOST, 3);
+    Scene scene = new Scene(clock, store);
+    Rule rule = Scene.rule(Limit.fixed(9, Duration.ofMinutes(10)));
+    Call call = Call.of("test", Scene.ANN);
+    for (int i = 0; i < 3; i++) {
+      scene.decide(rule, call.withId("id" + i));
+    }
+    clock.advance(Duration.ofMinutes(5));
+
+    assertThatThrownBy(() -> scene.decide(rule, call.withId("more")))
+        .isInstanceOf(IllegalStateException.class)
+        .hasMessage(
+            "calls with an id: 3 are remembered, and each is still needed"
+                + " (expected: fewer than 3 at a time)");
+    assertThat(scene.left(rule)).as("nothing counted").isEqualTo(6);
+    assertThat(scene.decide(rule, call.withId("id0")).allowed()).isTrue();
+    assertThat(scene.take(rule, 1).allowed()).as("without an id").isTrue();
+    clock.advance(Duration.ofMinutes(5));
+    assertThat(scene.decide(rule, call.withId("more")).allowed()).isTrue();
+  }
+
+  @Test
+  void idsThatAreOverMakeRoomForOthers() {
+    MemoryStore store = MemoryStore.create(clock, MOST, 100);
+    Scene scene = new Scene(clock, store);
+    Rule rule = Scene.rule(Limit.fixed(1_000_000, Duration.ofMinutes(10)));
+    Call call = Call.of("test", Scene.ANN);
+    for (int round = 0; round < 20; round++) {
+      for (int i = 0; i < 100; i++) {
+        scene.decide(rule, call.withId(round + "-" + i));
+      }
+      clock.advance(Duration.ofMinutes(10));
+    }
+
+    assertThatCode(() -> scene.decide(rule, call.withId("last"))).doesNotThrowAnyException();
   }
 
   @Test

@@ -1,9 +1,12 @@
 package dev.sluice.rules;
 
+import static java.util.stream.Collectors.joining;
+
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
+import java.util.stream.IntStream;
 
 /** Rule files that must be refused, each with the first complaint about it. */
 final class BadFiles {
@@ -273,6 +276,10 @@ final class BadFiles {
         "r.yaml:5  rule 'a': exempt is '192.0.2.1' (expected: such as {apiKey: acme})");
   }
 
+  private static String names(int count) {
+    return IntStream.rangeClosed(1, count).mapToObj(i -> "f" + i).collect(joining(", "));
+  }
+
   private static void facets() {
     deep(
         "count by an unknown facet",
@@ -282,6 +289,27 @@ final class BadFiles {
         "facet from nowhere",
         "facets:\n  ip: cleint-address\nrules: {}\n",
         "r.yaml:2  facet 'ip' is 'cleint-address' (did you mean 'client-address'?)");
+    yaml(
+        "facet in an unknown form",
+        "facets:\n  login: {query: login, normalize: [nfkc, lowercse]}\nrules: {}\n",
+        "r.yaml:2  normalize is 'lowercse' (did you mean 'lowercase'?)");
+    yaml(
+        "facet in no form",
+        "facets:\n  login: {query: login, normalize: []}\nrules: {}\n",
+        "r.yaml:2  normalize is an empty list (expected: such as [nfkc, trim, lowercase])");
+    yaml(
+        "facet in a form twice",
+        "facets:\n  login: {query: login, normalize: [trim, trim]}\nrules: {}\n",
+        "r.yaml:2  normalize has trim twice (expected: once)");
+    yaml(
+        "65 identities",
+        rule("by: [" + names(65) + "]\nlimit: 3 per 30m"),
+        "r.yaml:3  rule 'a': by is 65 identities (expected: at most 64)");
+    deep(
+        "17 facets in one identity",
+        rule("by: [" + names(17).replace(", ", "+") + "]\nlimit: 3 per 30m"),
+        "r.yaml:3  rule 'a': by is 'f1+f2+f3+f4+f5+f6+f7+f8+f9+f10+f11+f12+f13+f14+f15+f16+f17'"
+            + " (expected: at most 16 facets)");
     yaml(
         "facet from two sources",
         "facets:\n  ip: {header: A, query: b}\nrules: {}\n",

@@ -18,6 +18,8 @@ final class GoodFiles {
         visit: session
         tenant: {claim: tid}
         token: {from: principal, secret: true}
+        email: {claim: email, normalize: [lowercase, trim]}
+        name: {header: X-Name, normalize: nfkc}
       rules:
         every:
           by: user

@@ -27,6 +27,9 @@ import java.time.ZoneOffset;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Set;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -127,7 +130,19 @@ class RuleFilesTest {
         .containsEntry("user", new Facet("user", Facet.Source.PRINCIPAL, "", false))
         .containsEntry("visit", new Facet("visit", Facet.Source.SESSION, "", false))
         .containsEntry("tenant", new Facet("tenant", Facet.Source.CLAIM, "tid", false))
-        .containsEntry("token", new Facet("token", Facet.Source.PRINCIPAL, "", true));
+        .containsEntry("token", new Facet("token", Facet.Source.PRINCIPAL, "", true))
+        .containsEntry(
+            "email",
+            new Facet(
+                "email",
+                Facet.Source.CLAIM,
+                "email",
+                false,
+                Set.of(Facet.Normalization.TRIM, Facet.Normalization.LOWERCASE)))
+        .containsEntry(
+            "name",
+            new Facet(
+                "name", Facet.Source.HEADER, "X-Name", false, Set.of(Facet.Normalization.NFKC)));
   }
 
   @ParameterizedTest
@@ -151,6 +166,31 @@ class RuleFilesTest {
             new Terms(List.of(limit), new Lock(row, Duration.ofDays(2)), true),
             new Terms(List.of(limit), null, true),
             new Terms(List.of(limit), lock, false));
+  }
+
+  @Test
+  void nodesCountByThemselvesInAnOutageUnlessTheFileSaysOtherwise() throws IOException {
+    Rules yaml = RuleFiles.parse("r.yaml", "rules: {a: {limit: 1 per 1s}}");
+    Rules xml = example("seed-rules.xml");
+
+    assertThat(Stream.concat(yaml.all().stream(), xml.all().stream()))
+        .extracting(Rule::onStoreFailure)
+        .containsOnly(OnStoreFailure.LOCAL);
+  }
+
+  @Test
+  void fileOfManyMistakesIsNotReadToItsEnd() {
+    StringBuilder text = new StringBuilder("facets:\n");
+    IntStream.range(0, 5_000).forEach(i -> text.append("  facet%d: principal\n".formatted(i)));
+    text.append("rules:\n");
+    IntStream.range(0, 5_000)
+        .forEach(i -> text.append("  r%d: {by: facez%d, limit: 1 per 1s}\n".formatted(i, i)));
+
+    RuleErrors errors =
+        catchThrowableOfType(RuleErrors.class, () -> RuleFiles.parse("r.yaml", text.toString()));
+
+    assertThat(errors.problems()).hasSize(200);
+    assertThat(errors).hasMessageEndingWith("… and 100 more");
   }
 
   @Test

@@ -28,7 +28,7 @@ class RuleWordsTest {
         SecureLogin          login         2 in any 1d                                                                  locked for 1m, then 10m, then 1d (remembered for 1d)
         PromoQuery           member+promo  10 in any 1m                                                                 denied
         Api                  apiKey        100 at once, 10 more every 1s                                                denied
-                                           2400 in any 1h, each back up to 1m late                                      store silent: counted by each node
+                                           2400 in any 1h, each back up to 1m late
                                            100000 in each month in Europe/Berlin
                                            apiKey=(secret) until 2030-01-01T00:00:00Z: 1000 at once, 100 more every 1s
                                            apiKey=(secret): everything
@@ -45,6 +45,7 @@ class RuleWordsTest {
         .isEqualTo(
             """
         SecureForgotAccount counts each login on an account of its own.
+        Values of login are normalized first (nfkc, trim, lowercase); those that are equal then are one account.
         At most 3 pass in any 30m; each comes back exactly 30m after it was taken.
         Worst case in any 30m: 3.
         A single call that costs more than 3 never passes.
@@ -53,7 +54,7 @@ class RuleWordsTest {
         Knocking while locked does not make a lock longer.
 
         A call without login is refused with an error.
-        When the store is silent, calls pass unmetered.
+        During an outage of the store each node counts by itself, and lets at most its share of each limit pass.
         """);
   }
 
@@ -84,7 +85,7 @@ class RuleWordsTest {
 
         A call of apiKey=(secret) is not counted.
         A call without apiKey is refused with an error.
-        When the store is silent, each node counts by itself, at its share of the limits.
+        During an outage of the store each node counts by itself, and lets at most its share of each limit pass.
         """);
   }
 
@@ -109,6 +110,31 @@ class RuleWordsTest {
         .contains("Shadow mode: it is counted and reported, but no call is denied.");
     assertThat(RuleWords.explain(rules, "Knocking"))
         .contains("A denied call counts as well: who keeps knocking stays out.");
+  }
+
+  @Test
+  void outageIsExplainedForEachChoice() {
+    Rules three =
+        RuleFiles.parse(
+            "r.yaml",
+            """
+            rules:
+              counted: {limit: 1 per 1s}
+              open: {limit: 1 per 1s, onStoreFailure: allow}
+              shut: {limit: 1 per 1s, onStoreFailure: deny}
+            """);
+
+    assertThat(RuleWords.explain(three, "counted"))
+        .contains(
+            "During an outage of the store each node counts by itself, and lets at most its share"
+                + " of each limit pass.");
+    assertThat(RuleWords.explain(three, "open"))
+        .contains("During an outage of the store calls pass, and nobody counts them.");
+    assertThat(RuleWords.explain(three, "shut"))
+        .contains("During an outage of the store calls are denied.");
+    assertThat(lines(RuleWords.table(three)))
+        .contains("in an outage: passes uncounted", "in an outage: denied")
+        .doesNotContain("share");
   }
 
   @Test

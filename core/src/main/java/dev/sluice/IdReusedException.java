@@ -1,0 +1,10 @@
+package dev.sluice;
+
+/** The id of a call came again with other rules, costs or another intent. Nothing was counted. */
+public final class IdReusedException extends IllegalArgumentException {
+  public IdReusedException(String id) {
+    super(
+        "id: %s was used for another call (expected: the same rules, costs and intent)"
+            .formatted(Text.quoted(id)));
+  }
+}

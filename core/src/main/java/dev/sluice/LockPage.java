@@ -1,0 +1,88 @@
+package dev.sluice;
+
+import java.nio.charset.StandardCharsets;
+import java.time.Instant;
+import java.time.temporal.ChronoUnit;
+import java.util.Base64;
+import java.util.Collection;
+import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One page of the locks in force. Those that end first come first.
+ *
+ * @param total how many locks are in force on all pages together
+ * @param next asks for the page behind this one; null on the last page
+ */
+public record LockPage(List<Restriction> locks, long total, @Nullable String next) {
+  /** The most locks that one page can hold. */
+  public static final int LARGEST = 1_000;
+
+  public LockPage {
+    locks = List.copyOf(locks);
+  }
+
+  /**
+   * The first of some locks, in order.
+   *
+   * @param behind locks behind the page before; if there are more than {@code limit}, at least one
+   *     more than that
+   */
+  public static LockPage of(Collection<Restriction> behind, long total, int limit) {
+    List<Restriction> sorted =
+        behind.stream()
+            .map(lock -> Map.entry(Place.of(lock), lock))
+            .sorted(Map.Entry.comparingByKey())
+            .limit(limit)
+            .map(Map.Entry::getValue)
+            .toList();
+    boolean more = behind.size() > limit;
+    return new LockPage(sorted, total, more ? Place.of(sorted.get(limit - 1)).toString() : null);
+  }
+
+  /** Refuses a page size that is out of range. */
+  public static void checkLimit(int limit) {
+    if (limit < 1 || limit > LARGEST) {
+      throw new IllegalArgumentException("limit: " + limit + " (expected: 1 to " + LARGEST + ")");
+    }
+  }
+
+  /** Where a lock stands in the list: by its end, then by its account. */
+  public record Place(long untilMicros, String account) implements Comparable<Place> {
+    /** Before the first lock. */
+    public static final Place START = new Place(0, "");
+
+    public static Place of(Restriction lock) {
+      return new Place(
+          ChronoUnit.MICROS.between(Instant.EPOCH, lock.until()), lock.account().toString());
+    }
+
+    /** The place that {@link LockPage#next} names; the start, given null. */
+    public static Place after(@Nullable String next) {
+      if (next == null) {
+        return START;
+      }
+      try {
+        String text = new String(Base64.getUrlDecoder().decode(next), StandardCharsets.UTF_8);
+        int space = text.indexOf(' ');
+        return new Place(Long.parseLong(text.substring(0, space)), text.substring(space + 1));
+      } catch (IllegalArgumentException | IndexOutOfBoundsException e) {
+        throw new IllegalArgumentException(
+            "after: " + Text.quoted(next) + " (expected: the `next` of a page of locks)", e);
+      }
+    }
+
+    @Override
+    public int compareTo(Place other) {
+      int byEnd = Long.compare(untilMicros, other.untilMicros);
+      return byEnd != 0 ? byEnd : account.compareTo(other.account);
+    }
+
+    @Override
+    public String toString() {
+      byte[] text = (untilMicros + " " + account).getBytes(StandardCharsets.UTF_8);
+      return Base64.getUrlEncoder().withoutPadding().encodeToString(text);
+    }
+  }
+}

@@ -1,0 +1,166 @@
+package dev.sluice.memory;
+
+import dev.sluice.StoreFullException;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentSkipListMap;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+
+/** What must not be forgotten before its time, by name, up to a bound. Thread-safe. */
+final class Register<K, V extends Register.Entry<V>> {
+  /*
+   * A cache would push entries out under pressure, and whoever causes the pressure could then use a
+   * receipt twice. Here a full register refuses new names until the time of others has come.
+   *
+   * The lines lie in a map. Beside it, the moments at which they change are kept in order: each
+   * update first looks after the few that are due, so no thread of its own is needed, and the work
+   * of one update does not grow with the register. What is over stays for a minute longer while there
+   * is room, so that a clock that steps back finds it as it was.
+   */
+  private static final int STEPS = 4;
+
+  private static final long SLACK_MICROS = 60_000_000;
+
+  private final String what;
+  private final long most;
+  private final ConcurrentHashMap<K, Line<V>> lines = new ConcurrentHashMap<>();
+  private final ConcurrentSkipListMap<Due, K> dues = new ConcurrentSkipListMap<>();
+  private final AtomicLong size = new AtomicLong();
+  private final AtomicLong numbers = new AtomicLong();
+
+  /** Something that is remembered until a moment. */
+  interface Entry<V> {
+    /** The moment from which on it is over, or less of it is remembered. */
+    long until();
+
+    /** What is remembered from that moment on, or null. */
+    @Nullable V after();
+  }
+
+  private record Line<V>(V entry, Due due) {}
+
+  private record Due(long at, long number) implements Comparable<Due> {
+    @Override
+    public int compareTo(Due other) {
+      return at != other.at ? Long.compare(at, other.at) : Long.compare(number, other.number);
+    }
+  }
+
+  /**
+   * An empty register.
+   *
+   * @param what names the entries in the error of a full register
+   */
+  Register(String what, long most) {
+    this.what = what;
+    this.most = most;
+  }
+
+  long size() {
+    return size.get();
+  }
+
+  /**
+   * Replaces what is remembered under a name; one update of a name at a time.
+   *
+   * @param next gets what is remembered at the moment, or null, and says what to remember
+   * @throws StoreFullException if the name is new and the register is full: then {@code next} was
+   *     not asked
+   */
+  @SuppressWarnings("ReferenceEquality") // the same entry stays where it is
+  V update(K name, long now, Function<@Nullable V, V> next) {
+    forgetDue(now);
+    Line<V> line =
+        lines.compute(
+            name,
+            (same, found) -> {
+              if (found == null) {
+                reserve();
+              }
+              V wanted;
+              try {
+                wanted = next.apply(found == null ? null : at(now, found.entry));
+              } catch (RuntimeException | Error e) {
+                size.addAndGet(found == null ? -1 : 0);
+                throw e;
+              }
+              if (found != null && found.entry == wanted) {
+                return found;
+              }
+              if (found != null) {
+                dues.remove(found.due);
+              }
+              return line(name, wanted);
+            });
+    return line.entry;
+  }
+
+  /** What is remembered under a name at a moment, or null. */
+  @Nullable V get(K name, long now) {
+    Line<V> line = lines.get(name);
+    return line == null ? null : at(now, line.entry);
+  }
+
+  /** Forgets a name. */
+  void remove(K name) {
+    lines.computeIfPresent(
+        name,
+        (same, line) -> {
+          dues.remove(line.due);
+          size.decrementAndGet();
+          return null;
+        });
+  }
+
+  private void reserve() {
+    if (size.incrementAndGet() > most) {
+      size.decrementAndGet();
+      throw new StoreFullException(
+          "%s: %,d are remembered, and each is still needed (expected: fewer than %,d at a time)"
+              .formatted(what, most, most));
+    }
+  }
+
+  private Line<V> line(K name, V entry) {
+    Due due = new Due(entry.until(), numbers.getAndIncrement());
+    dues.put(due, name);
+    return new Line<>(entry, due);
+  }
+
+  private static <V extends Entry<V>> @Nullable V at(long now, V entry) {
+    V left = entry;
+    while (left != null && left.until() <= now) {
+      left = left.after();
+    }
+    return left;
+  }
+
+  /** Looks after a few lines that are due; if the register is full, until there is a place. */
+  @SuppressWarnings("ReferenceEquality") // a line that was replaced has another due
+  private void forgetDue(long now) {
+    for (int i = 0; i < STEPS || size.get() >= most; i++) {
+      Map.Entry<Due, K> first = dues.firstEntry();
+      long past = size.get() >= most ? now : now - SLACK_MICROS;
+      if (first == null || first.getKey().at > past) {
+        return;
+      }
+      if (dues.remove(first.getKey()) != null) {
+        lines.computeIfPresent(
+            first.getValue(),
+            (name, line) -> {
+              if (line.due != first.getKey()) {
+                return line;
+              }
+              V left = at(past, line.entry);
+              if (left == null) {
+                size.decrementAndGet();
+                return null;
+              }
+              return line(name, left);
+            });
+      }
+    }
+  }
+}
