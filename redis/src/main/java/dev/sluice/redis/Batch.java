@@ -135,15 +135,29 @@ final class Batch {
    */
   void add(Operation<?> operation, boolean quickly) {
     Operation.Judge taking =
-        quickly && operation instanceof Operation.Judge judge && isTake(judge.plan) ? judge : null;
+        quickly && operation instanceof Operation.Judge judge && isTake(judge) ? judge : null;
     if (taking != null && addQuick(taking)) {
       weight += 1;
       return;
     }
-    weight += 2;
-    if (taking == null || !addPlain(taking)) {
-      others.add(operation);
+    if (taking != null && addPlain(taking)) {
+      weight += 2;
+      return;
     }
+    weight += weightOf(operation);
+    others.add(operation);
+  }
+
+  /** The weight of what the whole script does: an account is 2, and so are 50 entries of a log. */
+  private static int weightOf(Operation<?> operation) {
+    int accounts = operation.accounts().size();
+    long entries = 0;
+    if (operation instanceof Operation.Judge judge) {
+      for (Charge charge : judge.plan.charges()) {
+        entries += Operation.hasLog(charge.terms()) ? charge.cost() : 0;
+      }
+    }
+    return (int) (2L * Math.max(1, accounts) + entries / 25);
   }
 
   /** How long it keeps Redis busy, a plan for the quick script being 1. */
@@ -151,9 +165,10 @@ final class Batch {
     return weight;
   }
 
-  /** Whether a plan takes a cost from enforced accounts, without an id. */
-  private static boolean isTake(Plan plan) {
-    if (plan.intent() != Intent.TAKE || plan.id() != null) {
+  /** Whether a plan takes a cost from enforced accounts in one slot, without an id. */
+  private static boolean isTake(Operation.Judge judge) {
+    Plan plan = judge.plan;
+    if (plan.intent() != Intent.TAKE || plan.id() != null || judge.held) {
       return false;
     }
     for (Charge charge : plan.charges()) {
@@ -310,6 +325,10 @@ final class Batch {
   private String[] keys(List<? extends Operation<?>> operations) {
     List<String> keys = new ArrayList<>(operations.size());
     for (Operation<?> operation : operations) {
+      String callKey = operation.callKey();
+      if (callKey != null) {
+        keys.add(callKey);
+      }
       operation.accounts().forEach(account -> keys.add(Keyspace.key(account)));
     }
     if (namesLogs) {

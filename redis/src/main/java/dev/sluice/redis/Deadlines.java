@@ -1,27 +1,54 @@
 package dev.sluice.redis;
 
+import io.netty.channel.Channel;
 import java.time.Duration;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentLinkedQueue;
-import java.util.concurrent.TimeoutException;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 
-/** Fails what is not done within one and the same time. Thread-safe. */
+/** Fails what Redis does not answer within one and the same time. Thread-safe. */
 final class Deadlines implements AutoCloseable {
   /*
-   * All deadlines are equally long, so they fall due in the order in which they began: a queue and
-   * one thread that looks at its head a few times within each deadline do, at the cost of one entry a
-   * call, where a timer for each would cost a place in a heap and its removal.
+   * A deadline must measure Redis, not this process. While the process is paused (a garbage
+   * collection, a stopped container, a laptop that is asleep) the replies of Redis pile up in the
+   * socket, and a plain timer would fail calls whose answers have already arrived. Therefore:
+   *
+   *   - Time is what the watching thread saw pass: each of its wake-ups counts for two steps at most,
+   *     however late it came. A pause costs every call a few milliseconds, not its deadline.
+   *   - A call that is due is looked at on the event loop of the connection, which reads what has
+   *     arrived before it runs such a task. If that brought anything, the look is put off once.
+   *   - If the event loop itself does not come back, the watching thread fails the calls.
+   *
+   * All deadlines are equally long, so they fall due in the order in which they began: a queue for
+   * each Redis node and one thread will do, at the cost of one entry a call.
    */
+  private static final long LOOP_PATIENCE_NANOS = TimeUnit.SECONDS.toNanos(1);
+
   private final long deadlineNanos;
   private final long stepNanos;
   private final String message;
-  private final ConcurrentLinkedQueue<Waiting> queue = new ConcurrentLinkedQueue<>();
+  private final List<Line> lines = new CopyOnWriteArrayList<>();
   private final Thread watcher;
+  private volatile long awakeNanos;
   private volatile boolean closed;
   private volatile boolean parked;
 
-  private record Waiting(CompletableFuture<?> future, long dueNanos) {}
+  /** A call that waits. Whoever takes it off the queue answers for it; no two are equal. */
+  private static final class Waiting {
+    private final CompletableFuture<?> future;
+    private final long dueNanos;
+    private final long reads;
+
+    Waiting(CompletableFuture<?> future, long dueNanos, long reads) {
+      this.future = future;
+      this.dueNanos = dueNanos;
+      this.reads = reads;
+    }
+  }
 
   Deadlines(Duration deadline) {
     this.deadlineNanos = deadline.toNanos();
@@ -32,49 +59,155 @@ final class Deadlines implements AutoCloseable {
     watcher.start();
   }
 
-  /** Fails a future when the time is over; who has not sent it by then need not send it. */
-  <T> CompletableFuture<T> within(CompletableFuture<T> future) {
-    queue.add(new Waiting(future, System.nanoTime() + deadlineNanos));
-    if (closed) {
-      failAll();
-    } else if (parked) {
-      LockSupport.unpark(watcher);
-    }
-    return future;
+  /** The deadlines of the calls to one Redis node. */
+  Line line(Pulse.Meter meter) {
+    Line line = new Line(meter);
+    lines.add(line);
+    return line;
   }
 
   private void watch() {
+    long lastNanos = System.nanoTime();
+    long awake = 0;
     while (!closed) {
-      Waiting head = queue.peek();
-      if (head == null) {
+      if (isIdle()) {
         parked = true;
-        if (queue.isEmpty()) {
+        if (isIdle() && !closed) {
           LockSupport.park(this);
         }
         parked = false;
-      } else if (head.future.isDone()) {
-        queue.poll();
-      } else if (head.dueNanos - System.nanoTime() <= 0) {
-        queue.poll();
-        fail(head.future, message);
-      } else {
-        LockSupport.parkNanos(this, Math.min(stepNanos, head.dueNanos - System.nanoTime()));
+        lastNanos = System.nanoTime();
+      }
+      LockSupport.parkNanos(this, stepNanos);
+      long now = System.nanoTime();
+      long elapsed = now - lastNanos;
+      if (elapsed >= stepNanos / 2) {
+        lastNanos = now;
+        awake += Math.min(elapsed, 2 * stepNanos);
+        awakeNanos = awake;
+        for (Line line : lines) {
+          line.tick();
+        }
+        dropRetired();
       }
     }
-    failAll();
+    lines.forEach(Line::failAll);
   }
 
-  private void failAll() {
-    Waiting next;
-    while ((next = queue.poll()) != null) {
-      fail(next.future, "The store was closed before Redis answered");
+  private void dropRetired() {
+    synchronized (lines) {
+      lines.removeIf(line -> line.retired && line.queue.isEmpty());
     }
   }
 
-  private static void fail(CompletableFuture<?> future, String message) {
-    if (!future.isDone()) {
-      future.completeExceptionally(
-          new StoreFault("timeout", true, message, new TimeoutException(message)));
+  private boolean isIdle() {
+    for (Line line : lines) {
+      if (!line.queue.isEmpty()) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  /** Calls to one Redis node, in the order in which they fall due. */
+  final class Line {
+    private final ConcurrentLinkedQueue<Waiting> queue = new ConcurrentLinkedQueue<>();
+    private final Pulse.Meter meter;
+    private volatile boolean looking;
+    private volatile boolean retired;
+    private long lookingSinceNanos;
+
+    Line(Pulse.Meter meter) {
+      this.meter = meter;
+    }
+
+    /** Fails a call when its time is over. Whoever has not sent it by then need not send it. */
+    void watch(CompletableFuture<?> future) {
+      // The clock may be one step behind: nothing falls due too early.
+      long due = awakeNanos + stepNanos + deadlineNanos;
+      queue.add(new Waiting(future, due, meter.reads()));
+      if (retired) {
+        takeUp();
+      }
+      if (closed) {
+        failAll();
+      } else if (parked) {
+        LockSupport.unpark(watcher);
+      }
+    }
+
+    /** Ends this line as soon as no call waits in it; always true. */
+    boolean retire() {
+      retired = true;
+      return true;
+    }
+
+    /** Takes up a retired line again for a call that came late. */
+    private void takeUp() {
+      synchronized (lines) {
+        if (!lines.contains(this)) {
+          lines.add(this);
+        }
+      }
+    }
+
+    private void tick() {
+      Waiting head = queue.peek();
+      while (head != null && head.future.isDone()) {
+        queue.remove(
+            head); // not poll(): an event loop may have taken it off, and the next is not done
+        head = queue.peek();
+      }
+      if (looking) {
+        if (awakeNanos - lookingSinceNanos > LOOP_PATIENCE_NANOS) {
+          failDue();
+          looking = false;
+        }
+      } else if (head != null && head.dueNanos <= awakeNanos) {
+        looking = true;
+        lookingSinceNanos = awakeNanos;
+        look(meter.channels(), meter.reads(), true);
+      }
+    }
+
+    /** Lets each event loop that serves the node read what has arrived, then fails what is due. */
+    private void look(List<Channel> channels, long reads, boolean mayPutOff) {
+      if (!channels.isEmpty()) {
+        try {
+          channels
+              .get(0)
+              .eventLoop()
+              .execute(() -> look(channels.subList(1, channels.size()), reads, mayPutOff));
+          return;
+        } catch (RejectedExecutionException shutDown) {
+          // nothing can be read there any more
+        }
+      } else if (mayPutOff && meter.reads() != reads) {
+        look(meter.channels(), meter.reads(), false);
+        return;
+      }
+      failDue();
+      looking = false;
+    }
+
+    /** Fails what is due; an event loop and the watching thread may both be here. */
+    private void failDue() {
+      Waiting head = queue.peek();
+      while (head != null && (head.future.isDone() || head.dueNanos <= awakeNanos)) {
+        if (queue.remove(head)) {
+          head.future.completeExceptionally(
+              StoreFault.timeout(message, head.reads == meter.reads()));
+        }
+        head = queue.peek();
+      }
+    }
+
+    private void failAll() {
+      Waiting next;
+      while ((next = queue.poll()) != null) {
+        next.future.completeExceptionally(
+            StoreFault.timeout("The store was closed before Redis answered", false));
+      }
     }
   }
 

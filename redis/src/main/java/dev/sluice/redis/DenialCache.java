@@ -8,9 +8,11 @@ import dev.sluice.Charge;
 import dev.sluice.Decision;
 import dev.sluice.Identity;
 import dev.sluice.Intent;
+import dev.sluice.LockPage;
 import dev.sluice.Plan;
 import dev.sluice.Receipt;
 import dev.sluice.Restriction;
+import dev.sluice.Rule;
 import dev.sluice.Store;
 import dev.sluice.Terms;
 import java.time.Duration;
@@ -20,38 +22,48 @@ import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.function.BooleanSupplier;
-import java.util.function.Consumer;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /** A store around a store that answers denials it knows of by itself. Thread-safe. */
 final class DenialCache implements Store {
   /*
-   * When an account denies a cost until a moment, nothing but a gift (something given back, a reset, a
-   * lifted lock, another limit) can make as much fit earlier. So until then the answer is known. The
-   * moment is counted from when the question was sent, not from when the answer came: the cache
-   * never denies what the store would allow.
+   * When an account denies a cost until a moment, nothing but a refund (something given back, a
+   * reset, a lifted lock) or a changed rule can make as much fit earlier. So until then the answer is
+   * known. The moment is counted from when the question was sent, not from when the answer came: the
+   * cache never denies what the store would allow.
    *
-   * Gifts made by any node are announced to all. One that arrives while a denial is on its way must
-   * not be undone by it, so the time of each gift is kept for a while and an older denial is not
-   * remembered. While announcements cannot be heard, nothing is remembered at all.
+   * The cache answers only a call that it answers in full: every account of the call is known to
+   * deny this very cost under these very terms, so the wait that the caller is told is the store's.
+   * Not a call with an id, whose first decision must come back; not one with a rule that counts
+   * denied calls, or a rule in shadow mode, which would have to be asked.
+   *
+   * Refunds made by any node are announced to all. One that arrives while a denial is on its way must
+   * not be undone by it, so the time of each is kept for a while and an older denial is not
+   * remembered. While announcements cannot be heard, nothing is remembered at all. And since an
+   * announcement can be lost, and a Redis can lose its data, a denial is remembered for LONGEST at
+   * most: whatever happens, the store is asked again after that.
    *
    * A denial is remembered no longer than the lock of its account: after that, the store would lock
-   * it again. Not remembered are denials of rules that count them, and of calls with an id, whose
-   * first decision must come back.
+   * it again.
    */
+  private static final Duration LONGEST = Duration.ofMillis(800);
+
+  /** Longer than the name of any account. */
+  private static final int LONGEST_TEXT = 32 * 1_024;
+
   private static final long MOST_KNOWN = 100_000;
   private static final Duration GIFT_MEMORY = Duration.ofSeconds(10);
 
   private final Store store;
-  private final Consumer<Account> announcing;
+  private final Duration longest;
   private final BooleanSupplier hearing;
   private final LongSupplier nanoTime;
   private final LongSupplier storeMicros;
   private final Runnable closing;
   private final Cache<Account, Known> denials =
       Caffeine.newBuilder().maximumSize(MOST_KNOWN).executor(Runnable::run).build();
-  private final Cache<Account, Long> gifts =
+  private final Cache<Long, Long> gifts =
       Caffeine.newBuilder()
           .expireAfterWrite(GIFT_MEMORY)
           .maximumSize(MOST_KNOWN)
@@ -65,38 +77,41 @@ final class DenialCache implements Store {
   /**
    * A cache.
    *
-   * @param announcing tells all nodes of a gift
-   * @param hearing whether gifts of others are heard
+   * @param longest how long a denial is remembered at most
+   * @param hearing whether refunds by other nodes are heard of
    * @param storeMicros the store's clock, as far as this node knows it
    */
   DenialCache(
       Store store,
-      Consumer<Account> announcing,
+      Duration longest,
       BooleanSupplier hearing,
       LongSupplier nanoTime,
       LongSupplier storeMicros,
       Runnable closing) {
     this.store = store;
-    this.announcing = announcing;
+    this.longest = longest;
     this.hearing = hearing;
     this.nanoTime = nanoTime;
     this.storeMicros = storeMicros;
     this.closing = closing;
   }
 
-  /** A cache whose gifts are announced on a channel of the same Redis. */
-  static DenialCache around(Store store, RedisStore redis) {
+  /** A cache that hears of refunds on a channel of the same Redis. */
+  static DenialCache around(RedisStore redis) {
+    return around(redis, LONGEST);
+  }
+
+  static DenialCache around(RedisStore redis, Duration longest) {
     Gifts gifts = redis.gifts();
     DenialCache cache =
         new DenialCache(
-            store,
-            gifts::announce,
-            gifts::hearing,
-            System::nanoTime,
-            redis::estimatedNow,
-            gifts::close);
-    redis.onGift(cache::give);
-    gifts.listen(cache::given, cache.denials::invalidateAll);
+            redis, longest, gifts::hearing, System::nanoTime, redis::estimatedNow, gifts::close);
+    gifts.listen(
+        account -> {
+          redis.checkLock(account);
+          cache.given(account);
+        },
+        cache.denials::invalidateAll);
     return cache;
   }
 
@@ -113,51 +128,58 @@ final class DenialCache implements Store {
     CompletionStage<Decision> asked = store.take(plan);
     return asked.thenApply(
         decision -> {
-          if (decision instanceof Decision.Denied denied) {
+          if (decision instanceof Decision.Denied denied
+              && denied.countedBy() == Decision.CountedBy.STORE) {
             remember(plan, denied, now);
           }
           return decision;
         });
   }
 
+  /** The denial of a call all of whose accounts are known to deny it, or null. */
   private @Nullable Decision known(Plan plan, long now) {
     List<Charge> charges = plan.charges();
+    List<Balance> balances = List.of();
     for (int i = 0; i < charges.size(); i++) {
       Charge charge = charges.get(i);
-      Known known = charge.enforced() ? denials.getIfPresent(charge.account()) : null;
-      if (known != null
-          && now - known.untilNanos < 0
-          && Math.max(1, charge.cost()) >= known.cost
-          && known.terms.equals(charge.terms())) {
-        return denied(known, charge, now);
+      Known known = isCacheable(charge) ? denials.getIfPresent(charge.account()) : null;
+      if (known == null
+          || now - known.untilNanos >= 0
+          || Math.max(1, charge.cost()) != known.cost
+          || !known.terms.equals(charge.terms())) {
+        return null;
       }
+      if (i == 0) {
+        balances = new ArrayList<>(known.balances.size());
+      }
+      addBalances(known, now, balances);
     }
-    return null;
+    return new Decision.Denied(balances, Decision.CountedBy.CACHE);
   }
 
-  /** The denial as it stands now: what was to wait for is that much nearer. */
-  private static Decision denied(Known known, Charge charge, long now) {
+  private static boolean isCacheable(Charge charge) {
+    return charge.enforced() && !charge.terms().countDenied();
+  }
+
+  /** The balances of a denial as they stand now: what was to wait for is that much nearer. */
+  private static void addBalances(Known known, long now, List<Balance> to) {
     long elapsed = (now - known.askedNanos) / 1_000;
-    List<Balance> balances = new ArrayList<>(known.balances.size());
     for (Balance balance : known.balances) {
-      boolean never = charge.cost() > balance.limit().quota();
-      long wait = Math.max(0, balance.retryAfterMicros() - elapsed);
-      balances.add(
+      to.add(
           new Balance(
               balance.account(),
               balance.limit(),
               true,
               balance.remaining(),
-              never ? Balance.NEVER : wait,
+              Math.max(0, balance.retryAfterMicros() - elapsed),
               Math.max(0, balance.resetAfterMicros() - elapsed),
               balance.lockedUntilMicros()));
     }
-    return new Decision.Denied(balances);
   }
 
   private void remember(Plan plan, Decision.Denied denied, long askedNanos) {
     for (Charge charge : plan.charges()) {
-      if (!charge.enforced() || charge.terms().countDenied()) {
+      if (!isCacheable(charge)) {
         continue;
       }
       List<Balance> balances =
@@ -175,9 +197,10 @@ final class DenialCache implements Store {
       if (charge.terms().lock() != null) {
         wait = Math.min(wait, lockLeft(balances));
       }
-      Long given = gifts.getIfPresent(charge.account());
+      Long given = gifts.getIfPresent(hash(charge.account()));
+      wait = Math.min(wait, longest.toNanos() / 1_000);
       if (wait > 0 && (given == null || askedNanos - given > 0)) {
-        long until = askedNanos + Math.min(wait, Long.MAX_VALUE / 4_000) * 1_000;
+        long until = askedNanos + wait * 1_000;
         denials.put(
             charge.account(),
             new Known(charge.terms(), Math.max(1, charge.cost()), askedNanos, until, balances));
@@ -193,28 +216,21 @@ final class DenialCache implements Store {
 
   /** Forgets what is known of an account, because it may have got something. */
   private void given(Account account) {
-    gifts.put(account, nanoTime.getAsLong());
+    gifts.put(hash(account), nanoTime.getAsLong());
     denials.invalidate(account);
   }
 
-  private void give(Account account) {
-    given(account);
-    announcing.accept(account);
+  @Override
+  public CompletionStage<Decision> look(Plan plan) {
+    return store.look(plan);
   }
 
   @Override
   public CompletionStage<Boolean> settle(Receipt receipt, long actualCost) {
     return store
         .settle(receipt, actualCost)
-        .thenApply(
-            settled -> {
-              for (Receipt.Entry entry : receipt.entries()) {
-                if (settled && entry.cost() > actualCost) {
-                  give(entry.account());
-                }
-              }
-              return settled;
-            });
+        .whenComplete(
+            (settled, error) -> receipt.entries().forEach(entry -> given(entry.account())));
   }
 
   @Override
@@ -232,17 +248,19 @@ final class DenialCache implements Store {
     return giving(store.lift(account), account);
   }
 
+  /** Forgets what is known of an account once it has changed, or may have: a reply can be lost. */
   private <T> CompletionStage<T> giving(CompletionStage<T> stage, Account account) {
-    return stage.thenApply(
-        done -> {
-          give(account);
-          return done;
-        });
+    return stage.whenComplete((done, error) -> given(account));
   }
 
   @Override
-  public CompletionStage<List<Restriction>> locks(@Nullable String rule) {
-    return store.locks(rule);
+  public CompletionStage<LockPage> locks(@Nullable String rule, int limit, @Nullable String after) {
+    return store.locks(rule, limit, after);
+  }
+
+  @Override
+  public List<String> warnings() {
+    return store.warnings();
   }
 
   @Override
@@ -256,6 +274,11 @@ final class DenialCache implements Store {
     store.close();
   }
 
+  /** Stands for an account; if two share one, a denial is not remembered that could have been. */
+  private static long hash(Account account) {
+    return ((long) account.hashCode() << 32) | (account.toString().hashCode() & 0xffff_ffffL);
+  }
+
   /** The text of an account in an announcement. */
   static String text(Account account) {
     return (account.colocated() ? "+" : "-") + account;
@@ -264,6 +287,10 @@ final class DenialCache implements Store {
   /** The account of an announcement. */
   static Account account(String text) {
     int colon = text.indexOf(':');
+    if (colon < 1 || text.length() > LONGEST_TEXT) {
+      throw new IllegalArgumentException("not the name of an account");
+    }
+    Rule.checkName(text.substring(1, colon));
     return new Account(
         text.substring(1, colon), Identity.parse(text.substring(colon + 1)), text.charAt(0) == '+');
   }

@@ -1,6 +1,7 @@
 package dev.sluice.redis;
 
 import dev.sluice.Account;
+import dev.sluice.Text;
 import io.lettuce.core.RedisChannelHandler;
 import io.lettuce.core.RedisConnectionStateAdapter;
 import io.lettuce.core.pubsub.RedisPubSubAdapter;
@@ -22,6 +23,7 @@ final class Gifts implements AutoCloseable {
    * none is closed and opened anew. Until then nothing counts as heard.
    */
   private static final Logger LOG = LoggerFactory.getLogger(Gifts.class);
+  private static final Duration COMPLAINT_PAUSE = Duration.ofMinutes(1);
   private static final Duration BEAT = Duration.ofMillis(500);
 
   private final Topology topology;
@@ -30,6 +32,7 @@ final class Gifts implements AutoCloseable {
   private volatile boolean hearing;
   private volatile boolean closed;
   private volatile String lastTrouble = "";
+  private volatile long complainedNanos = System.nanoTime() - COMPLAINT_PAUSE.toNanos();
 
   Gifts(Topology topology) {
     this.topology = topology;
@@ -67,6 +70,18 @@ final class Gifts implements AutoCloseable {
     }
   }
 
+  /** Says once a minute that somebody else writes to our channel. */
+  private void complain(String channel, RuntimeException e) {
+    long now = System.nanoTime();
+    if (now - complainedNanos > COMPLAINT_PAUSE.toNanos()) {
+      complainedNanos = now;
+      LOG.warn(
+          "Messages on {} that Sluice did not write are ignored, such as: {}",
+          channel,
+          Text.quoted(String.valueOf(e.getMessage())));
+    }
+  }
+
   private void keep(StatefulRedisPubSubConnection<String, String> found) {
     synchronized (turn) {
       if (closed) {
@@ -84,7 +99,7 @@ final class Gifts implements AutoCloseable {
         try {
           given.accept(DenialCache.account(text));
         } catch (RuntimeException e) {
-          LOG.warn("An announcement on {} cannot be read: {}", channel, e.getMessage());
+          complain(channel, e);
         }
       }
 
@@ -144,20 +159,6 @@ final class Gifts implements AutoCloseable {
           LOG.debug("A connection did not close in order: {}", error.getMessage());
           return null;
         });
-  }
-
-  void announce(Account account) {
-    try {
-      CompletionStage<Long> published =
-          topology.commands().publish(Keyspace.GIFTS, DenialCache.text(account));
-      published.exceptionally(
-          error -> {
-            LOG.warn("A gift to {} could not be announced: {}", account, error.getMessage());
-            return 0L;
-          });
-    } catch (RuntimeException e) {
-      LOG.warn("A gift to {} could not be announced: {}", account, e.getMessage());
-    }
   }
 
   @Override

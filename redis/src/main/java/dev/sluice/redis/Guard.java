@@ -1,210 +1,192 @@
 package dev.sluice.redis;
 
-import dev.sluice.Account;
-import dev.sluice.Charge;
 import dev.sluice.Decision;
-import dev.sluice.Limit;
-import dev.sluice.OnStoreFailure;
-import dev.sluice.Plan;
-import dev.sluice.Receipt;
-import dev.sluice.Restriction;
-import dev.sluice.Store;
-import dev.sluice.Terms;
-import dev.sluice.memory.MemoryStore;
+import dev.sluice.IdReusedException;
 import java.time.Duration;
-import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Consumer;
-import java.util.function.Supplier;
-import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** A store around a store that answers within a deadline, by the rule's policy if it must. */
-final class Guard implements Store {
+/** Answers every call within a deadline: from Redis, or by the rule's policy. Thread-safe. */
+final class Guard implements AutoCloseable {
   /*
-   * After FAILURES_IN_A_ROW the store counts as silent: calls are answered at once by their policy,
-   * and one at a time goes through as a probe. The first answer to a probe ends it. So a dead Redis
-   * costs one waiting call at a time, and a live one is noticed within a call.
+   * Each Redis node has a deadline and a circuit breaker of its own, so that a dead shard of a
+   * Cluster leaves the callers on the others alone.
    */
   private static final Logger LOG = LoggerFactory.getLogger(Guard.class);
-  private static final int FAILURES_IN_A_ROW = 5;
-  private static final Duration PATIENCE_WITH_PEOPLE = Duration.ofSeconds(5);
+  private static final Duration PROBE_PAUSE = Duration.ofMillis(50);
+  private static final Duration PROBE_PATIENCE = Duration.ofSeconds(1);
 
-  private final Store store;
+  private final Topology topology;
+  private final Sender sender;
   private final Deadlines deadlines;
-  private final int nodes;
+  private final Fallback fallback;
   private final Consumer<StoreFault> onFault;
-  private final MemoryStore local = MemoryStore.create();
-  private final AtomicInteger failures = new AtomicInteger();
-  private final AtomicBoolean probing = new AtomicBoolean();
-  private volatile @Nullable String trouble;
+  private final Map<String, Node> nodes = new ConcurrentHashMap<>();
+  private volatile boolean closed;
 
-  Guard(Store store, Duration deadline, int nodes, Consumer<StoreFault> onFault) {
-    this.store = store;
+  Guard(
+      Topology topology,
+      Sender sender,
+      Duration deadline,
+      Fallback fallback,
+      Consumer<StoreFault> onFault) {
+    this.topology = topology;
+    this.sender = sender;
     this.deadlines = new Deadlines(deadline);
-    this.nodes = nodes;
+    this.fallback = fallback;
     this.onFault = onFault;
   }
 
-  @Override
-  public CompletionStage<Decision> take(Plan plan) {
-    boolean silent = failures.get() >= FAILURES_IN_A_ROW;
-    boolean probe = silent && probing.compareAndSet(false, true);
-    if (silent && !probe) {
-      return CompletableFuture.completedFuture(byPolicy(plan, String.valueOf(trouble)));
-    }
-    CompletableFuture<Decision> asked = ask(plan);
-    if (asked.isDone() && !asked.isCompletedExceptionally()) {
-      answered(probe);
-      return asked;
-    }
-    return deadlines
-        .within(asked)
-        .handle(
-            (decision, error) -> {
-              if (error == null) {
-                answered(probe);
-                return decision;
-              }
-              failed(StoreFault.of(error), probe);
-              return byPolicy(plan, String.valueOf(StoreFault.of(error).getMessage()));
-            });
+  Fallback fallback() {
+    return fallback;
   }
 
-  private CompletableFuture<Decision> ask(Plan plan) {
+  /** Judges what lies in one slot. */
+  CompletableFuture<Decision> judge(Operation.Judge operation, int slot) {
+    Node node = node(topology.nodeOf(slot));
+    Breaker.Pass pass = node.breaker.enter();
+    if (pass == Breaker.Pass.NONE) {
+      return byPolicy(operation, node.breaker.trouble());
+    }
+    CompletableFuture<Decision> asked;
     try {
-      return store.take(plan).toCompletableFuture();
+      asked = sender.send(operation);
     } catch (RuntimeException e) {
-      return CompletableFuture.failedFuture(e);
+      asked = CompletableFuture.failedFuture(e);
     }
+    if (!asked.isDone()) {
+      node.line.watch(asked);
+    }
+    return asked.handle((decision, error) -> node.answer(operation, pass, decision, error));
   }
 
-  private void answered(boolean probe) {
-    if (probe) {
-      probing.set(false);
-    }
-    if (failures.get() != 0 && failures.getAndSet(0) >= FAILURES_IN_A_ROW) {
-      trouble = null;
-      LOG.info("Redis answers again");
-    }
-  }
-
-  private void failed(StoreFault fault, boolean probe) {
-    trouble = fault.getMessage();
-    if (failures.incrementAndGet() == FAILURES_IN_A_ROW) {
-      LOG.error("Redis is silent, rules decide by onStoreFailure: {}", fault.getMessage());
-    }
-    if (probe) {
-      probing.set(false);
-    }
+  private CompletableFuture<Decision> byPolicy(Operation.Judge operation, String reason) {
     try {
-      onFault.accept(fault);
+      return CompletableFuture.completedFuture(fallback.decide(operation, reason));
     } catch (RuntimeException e) {
-      LOG.warn("What is told of faults failed itself", e); // and must not keep callers waiting
+      return CompletableFuture.failedFuture(e); // an id that was used for another call
     }
   }
 
-  private Decision byPolicy(Plan plan, String reason) {
-    if (plan.policy() == OnStoreFailure.LOCAL) {
-      Decision counted = local.take(divided(plan)).toCompletableFuture().join();
-      return new Decision.Unmetered(counted.allowed(), counted.balances(), reason);
+  private Node node(String name) {
+    Node known = nodes.get(name);
+    if (known == null) {
+      dropThoseWithoutSlots();
+      known = nodes.computeIfAbsent(name, Node::new);
     }
-    return new Decision.Unmetered(plan.policy() == OnStoreFailure.ALLOW, List.of(), reason);
+    return known;
   }
 
-  /** The plan at this node's share of each limit. */
-  private Plan divided(Plan plan) {
-    if (nodes == 1) {
-      return plan;
-    }
-    List<Charge> charges =
-        plan.charges().stream()
-            .map(
-                charge ->
-                    new Charge(
-                        charge.rule(),
-                        charge.identity(),
-                        new Terms(
-                            charge.terms().limits().stream().map(this::share).toList(),
-                            charge.terms().lock(),
-                            charge.terms().countDenied()),
-                        charge.cost()))
-            .toList();
-    return new Plan(charges, plan.intent(), plan.id(), plan.policy());
+  private void dropThoseWithoutSlots() {
+    nodes.values().removeIf(node -> !topology.hasSlots(node.name) && node.line.retire());
   }
 
-  private Limit share(Limit limit) {
-    long part = Math.max(1, limit.quota() / nodes);
-    if (limit instanceof Limit.FixedWindow window) {
-      return Limit.fixed(part, window.cycle());
-    }
-    if (limit instanceof Limit.SlidingLog log) {
-      return Limit.log(part, log.window());
-    }
-    if (limit instanceof Limit.SlidingWindow window) {
-      return Limit.sliding(part, window.window(), window.precision());
-    }
-    Limit.TokenBucket bucket = (Limit.TokenBucket) limit;
-    return Limit.bucket(part, bucket.refill(), bucket.period().multipliedBy(nodes));
-  }
-
-  @Override
-  public Optional<String> trouble() {
-    return failures.get() >= FAILURES_IN_A_ROW
-        ? Optional.of(String.valueOf(trouble))
-        : Optional.empty();
-  }
-
-  @Override
-  public CompletionStage<Boolean> settle(Receipt receipt, long actualCost) {
-    return patiently(() -> store.settle(receipt, actualCost));
-  }
-
-  @Override
-  public CompletionStage<Boolean> reset(Account account) {
-    local.reset(account);
-    return patiently(() -> store.reset(account));
-  }
-
-  @Override
-  public CompletionStage<Restriction> lock(Account account, Duration length, String reason) {
-    return patiently(() -> store.lock(account, length, reason));
-  }
-
-  @Override
-  public CompletionStage<Boolean> lift(Account account) {
-    local.lift(account);
-    return patiently(() -> store.lift(account));
-  }
-
-  @Override
-  public CompletionStage<List<Restriction>> locks(@Nullable String rule) {
-    return patiently(() -> store.locks(rule));
-  }
-
-  /** People and settlements wait longer than calls, and see an error rather than a guess. */
-  private static <T> CompletionStage<T> patiently(Supplier<CompletionStage<T>> operation) {
-    CompletableFuture<T> stage;
-    try {
-      stage = operation.get().toCompletableFuture();
-    } catch (StoreFault fault) {
-      return CompletableFuture.failedFuture(fault);
-    }
-    return stage
-        .copy()
-        .orTimeout(PATIENCE_WITH_PEOPLE.toMillis(), TimeUnit.MILLISECONDS)
-        .exceptionallyCompose(error -> CompletableFuture.failedFuture(StoreFault.of(error)));
+  /** What is wrong with a node now, if calls are decided without it. */
+  Optional<String> trouble() {
+    dropThoseWithoutSlots();
+    return nodes.values().stream()
+        .filter(node -> node.breaker.isOpen())
+        .map(node -> node.breaker.trouble())
+        .findFirst();
   }
 
   @Override
   public void close() {
-    store.close();
+    closed = true;
     deadlines.close();
+  }
+
+  /** One Redis node. */
+  private final class Node {
+    private final String name;
+    private final Breaker breaker = new Breaker();
+    private final Deadlines.Line line;
+
+    Node(String name) {
+      this.name = name;
+      this.line = deadlines.line(topology.meter(name));
+    }
+
+    private Decision answer(
+        Operation.Judge operation, Breaker.Pass pass, Decision decision, Throwable error) {
+      if (error == null) {
+        answered(pass);
+        fallback.note(decision);
+        return decision;
+      }
+      if (Link.cause(error) instanceof IdReusedException reused) {
+        answered(pass);
+        throw reused;
+      }
+      StoreFault fault = StoreFault.of(error);
+      failed(pass, fault);
+      return fallback.decide(operation, String.valueOf(fault.getMessage()));
+    }
+
+    private void answered(Breaker.Pass pass) {
+      if (breaker.answered(pass)) {
+        LOG.info("Redis{} decides calls again", this);
+      }
+    }
+
+    private void failed(Breaker.Pass pass, StoreFault fault) {
+      boolean wasSilent = breaker.isSilent();
+      if (breaker.failed(pass, fault)) {
+        LOG.error(
+            "Redis{} does not decide calls; each rule's onStoreFailure does until it is back: {}",
+            this,
+            fault.getMessage());
+      }
+      if (!wasSilent && breaker.isSilent()) {
+        probe(System.nanoTime());
+      }
+      try {
+        onFault.accept(fault);
+      } catch (RuntimeException e) {
+        LOG.warn("The fault listener threw an exception", e);
+      }
+    }
+
+    /** Asks a silent node for a sign of life, again and again, so that no caller has to wait. */
+    @SuppressWarnings("ReferenceEquality") // one node of a name at a time
+    private void probe(long silentSinceNanos) {
+      if (closed || nodes.get(name) != this) {
+        return; // it has no slots any more
+      }
+      CompletableFuture<String> unused =
+          topology
+              .ping(name)
+              .toCompletableFuture()
+              .orTimeout(PROBE_PATIENCE.toMillis(), TimeUnit.MILLISECONDS)
+              .whenComplete(
+                  (pong, error) -> {
+                    if (error == null || isAnswer(error)) {
+                      breaker.heard();
+                      return;
+                    }
+                    if (System.nanoTime() - silentSinceNanos > PROBE_PATIENCE.toNanos()) {
+                      topology.findMaster();
+                    }
+                    topology.soon(PROBE_PAUSE, () -> probe(silentSinceNanos));
+                  });
+    }
+
+    /** Whether an error came from Redis itself, which is a sign of life. */
+    private boolean isAnswer(Throwable error) {
+      StoreFault fault = StoreFault.of(error);
+      return !fault.unclear() && !fault.kind().equals("disconnected");
+    }
+
+    /** For log lines: nothing if there is but one node. */
+    @Override
+    public String toString() {
+      return name.isEmpty() ? "" : " at " + name;
+    }
   }
 }

@@ -1,31 +1,44 @@
 package dev.sluice.redis;
 
 import dev.sluice.Account;
+import dev.sluice.CallName;
 import dev.sluice.Identity;
-import java.util.HexFormat;
-import org.jspecify.annotations.Nullable;
+import dev.sluice.Rule;
+import dev.sluice.Text;
+import io.lettuce.core.cluster.SlotHash;
 
 /** The names of keys. */
 final class Keyspace {
   /*
-   * An account's key is  s1:{9f3c}:SignIn:login=ann
+   * An account's key is  s1:{19}:signIn:login=ann
    *
-   * The braces hold a hash of the identity, so every rule of one caller lives in one Cluster slot and
-   * nobody can choose theirs; of a colocated rule they hold a hash of its name. "1" is the layout's
-   * version: a new layout starts empty and the old keys expire by themselves. Identities are
-   * percent-encoded, so that no two share a key, and hold neither '!' nor braces: what belongs to an
-   * account has its key with '!' and a word behind it.
+   * Accounts are spread over 64 partitions, by a hash of the identity, so every rule of one caller
+   * lives in one Cluster slot; the accounts of a colocated rule lie in
+   * the partition of the rule's name, and have a '+' behind the braces. The braces hold the tag of the
+   * partition. Partition i has one slot out of 256 i to 256 i + 255, so that masters with equally many
+   * slots have equally many partitions.
+   *
+   * The "1" is the layout's version: a new layout starts empty and the old keys expire by
+   * themselves. Identities are percent-encoded, so that no two share a key, and hold neither '!' nor
+   * braces: what belongs to an account has its key with '!' and a word behind it.
    */
+  static final int PARTITIONS = 64;
   static final String GIFTS = "s1:gifts";
   static final String RULES = "s1:rules";
-  private static final String PREFIX = "s1:{";
+  static final String RECEIPT_KEYS = "s1:receipt-keys";
 
-  /** A byte in two digits. */
-  private static final String[] HEX = new String[256];
+  /** The beginning of every key of a partition, such as s1:{19}. */
+  private static final String[] PREFIXES = new String[PARTITIONS];
 
   static {
-    for (int i = 0; i < HEX.length; i++) {
-      HEX[i] = HexFormat.of().toHexDigits((byte) i);
+    int found = 0;
+    for (int i = 0; found < PARTITIONS; i++) {
+      String prefix = "s1:{" + Integer.toString(i, Character.MAX_RADIX) + "}";
+      int partition = SlotHash.getSlot(prefix) * PARTITIONS / SlotHash.SLOT_COUNT;
+      if (PREFIXES[partition] == null) {
+        PREFIXES[partition] = prefix;
+        found++;
+      }
     }
   }
 
@@ -33,14 +46,34 @@ final class Keyspace {
 
   static String key(Account account) {
     String identity = account.identity().toString();
-    int hash = mixed((account.colocated() ? account.rule() : identity).hashCode());
-    return PREFIX
-        + HEX[(hash >>> 8) & 255]
-        + HEX[hash & 255]
-        + (account.colocated() ? "+}:" : "}:")
+    int partition = partition(account.colocated() ? account.rule() : identity);
+    return PREFIXES[partition]
+        + (account.colocated() ? "+:" : ":")
         + account.rule()
         + ":"
         + identity;
+  }
+
+  /** The partition in which an account lies. */
+  static int partition(Account account) {
+    return partition(account.colocated() ? account.rule() : account.identity().toString());
+  }
+
+  private static int partition(String spreading) {
+    return mixed(spreading.hashCode()) & (PARTITIONS - 1);
+  }
+
+  /**
+   * The key under which a call with an id is remembered on one Redis: whatever rules it names, so
+   * that another question under the same id is noticed.
+   */
+  static String callKey(Identity caller, CallName name) {
+    return PREFIXES[partition(caller.toString())] + "!call:" + name.call();
+  }
+
+  /** The same in a Cluster: in the slot of an account. */
+  static String callKeyBeside(Account account, CallName name) {
+    return PREFIXES[partition(account)] + "!call:" + name.call();
   }
 
   /** Spreads a hash code over all its bits. */
@@ -51,11 +84,6 @@ final class Keyspace {
     return h ^ (h >>> 13);
   }
 
-  /** A pattern for the announcements of all locks, or of those of one rule. */
-  static String lockPattern(@Nullable String rule) {
-    return PREFIX + "*}:" + (rule == null ? "*" : rule) + ":*!lock";
-  }
-
   static String logKey(String accountKey) {
     return accountKey + "!log";
   }
@@ -64,12 +92,34 @@ final class Keyspace {
     return accountKey + "!lock";
   }
 
-  /** The account whose lock is announced under a key. */
-  static Account lockedAccount(String lockKey) {
-    int tag = lockKey.indexOf("}:");
-    int name = lockKey.indexOf(':', tag + 2);
-    String identity = lockKey.substring(name + 1, lockKey.length() - "!lock".length());
-    return new Account(
-        lockKey.substring(tag + 2, name), Identity.parse(identity), lockKey.charAt(tag - 1) == '+');
+  /** The key of the index of locks of a partition. */
+  static String locksKey(int partition) {
+    return PREFIXES[partition] + ":locks";
+  }
+
+  /**
+   * The account that a member of an index of locks names: {@code rule:identity}, and a '!' behind
+   * it if the rule is colocated. So members have the order of their accounts' texts.
+   *
+   * @throws IllegalArgumentException if it names none
+   */
+  static Account lockedAccount(String member) {
+    boolean colocated = member.endsWith("!");
+    String text = colocated ? member.substring(0, member.length() - 1) : member;
+    int colon = text.indexOf(':');
+    if (colon < 1) {
+      throw new IllegalArgumentException("not an account: " + Text.quoted(member));
+    }
+    Rule.checkName(text.substring(0, colon));
+    String identity = text.substring(colon + 1);
+    Account account =
+        new Account(
+            text.substring(0, colon),
+            identity.isEmpty() ? Identity.none() : Identity.parse(identity),
+            colocated);
+    if (!account.toString().equals(text)) {
+      throw new IllegalArgumentException("not an account: " + Text.quoted(member));
+    }
+    return account;
   }
 }

@@ -29,9 +29,22 @@ final class Link {
     CompletionStage<List<Object>> first =
         commands.evalsha(
             call.script().digest(), ScriptOutputType.MULTI, call.keys(), call.arguments());
+    if (call.operations().size() == 1) {
+      // What was given up before the client had a connection to write it to is not written later.
+      CompletableFuture<?> answer = call.operations().get(0).answer;
+      CompletionStage<?> unused =
+          answer.whenComplete(
+              (value, gaveUp) -> {
+                if (gaveUp != null) {
+                  first.toCompletableFuture().cancel(false);
+                }
+              });
+    }
     return first.handle(
         (replies, error) -> {
-          if (isFault(error, "NOSCRIPT")) {
+          boolean givenUp =
+              call.operations().stream().allMatch(operation -> operation.answer.isDone());
+          if (isFault(error, "NOSCRIPT") && !givenUp) {
             runText(commands, call).whenComplete(then);
           } else {
             then.accept(replies, error);

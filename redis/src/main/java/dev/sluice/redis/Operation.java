@@ -2,16 +2,20 @@ package dev.sluice.redis;
 
 import dev.sluice.Account;
 import dev.sluice.Balance;
+import dev.sluice.CallName;
 import dev.sluice.Charge;
 import dev.sluice.Decision;
 import dev.sluice.Durations;
+import dev.sluice.IdReusedException;
 import dev.sluice.Intent;
 import dev.sluice.Limit;
 import dev.sluice.Plan;
 import dev.sluice.Receipt;
+import dev.sluice.Store;
 import dev.sluice.Terms;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.Iterator;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
@@ -24,6 +28,11 @@ abstract class Operation<R> {
 
   /** The accounts it touches, in the order of the script's arguments. */
   abstract List<Account> accounts();
+
+  /** The key under which a call with an id is remembered, if it touches that. */
+  @Nullable String callKey() {
+    return null;
+  }
 
   /** The accounts of which it touches a sliding log. */
   List<Account> logs() {
@@ -62,16 +71,84 @@ abstract class Operation<R> {
 
   /** Take, peek or record. */
   static final class Judge extends Operation<Decision> {
-    final Plan plan;
-    private final long made = ThreadLocalRandom.current().nextLong(Long.MAX_VALUE);
+    private static final long ID_REUSED = -3;
 
-    Judge(Plan plan) {
+    final Plan plan;
+    final boolean held;
+    private final @Nullable CallName name;
+    private final @Nullable String callKey;
+    private final long made;
+    private final long leastMemory;
+
+    private Judge(
+        Plan plan,
+        boolean held,
+        @Nullable CallName name,
+        @Nullable String callKey,
+        long made,
+        long leastMemory) {
       this.plan = plan;
+      this.held = held;
+      this.name = name;
+      this.callKey = callKey;
+      this.made = made;
+      this.leastMemory = leastMemory;
     }
 
-    /** The id that was made for it; its digits only if somebody wants them. */
-    private String madeId() {
-      return Long.toString(made, Character.MAX_RADIX);
+    /** The whole of a plan, on one Redis. */
+    Judge(Plan plan) {
+      this(plan, CallName.of(plan));
+    }
+
+    private Judge(Plan plan, @Nullable CallName name) {
+      this(
+          plan,
+          false,
+          name,
+          name == null ? null : Keyspace.callKey(plan.caller(), name),
+          madeId(),
+          0);
+    }
+
+    /**
+     * The parts of a plan, one for each slot of a Cluster. They share the id of their receipts and
+     * for how long the call is remembered.
+     *
+     * @param held whether what a part takes locks nobody until {@link Release}, because another
+     *     slot may still deny the call
+     * @param now Redis' clock, to tell how long the rounds of calendars are
+     */
+    static List<Judge> parts(Plan plan, Collection<List<Charge>> slots, boolean held, long now) {
+      long made = madeId();
+      long memory = 0;
+      if (CallName.of(plan) != null) {
+        for (Charge charge : plan.charges()) {
+          memory = Math.max(memory, charge.enforced() ? charge.terms().memoryMicros(now) : 0);
+        }
+      }
+      List<Judge> parts = new ArrayList<>(slots.size());
+      for (List<Charge> slot : slots) {
+        Plan part = plan.with(slot);
+        CallName name = CallName.of(part);
+        String callKey = name == null ? null : Keyspace.callKeyBeside(slot.get(0).account(), name);
+        parts.add(new Judge(part, held, name, callKey, made, memory));
+      }
+      return parts;
+    }
+
+    /** The number of an id that is made for one call. */
+    private static long madeId() {
+      return ThreadLocalRandom.current().nextLong(Long.MAX_VALUE);
+    }
+
+    /** The id of the receipt; its digits only if somebody wants them. */
+    String receiptId() {
+      return name == null ? Long.toString(made, Character.MAX_RADIX) : name.receiptId();
+    }
+
+    @Override
+    @Nullable String callKey() {
+      return callKey;
     }
 
     @Override
@@ -95,9 +172,13 @@ abstract class Operation<R> {
     @Override
     void write(Arguments to) {
       List<Charge> charges = plan.charges();
-      to.add(plan.intent().name().substring(0, 1));
-      to.add(plan.id() == null ? "" : plan.id());
-      to.add(madeId());
+      to.add(held ? "H" : plan.intent().name().substring(0, 1));
+      to.add(receiptId());
+      to.add(name == null ? "" : name.question());
+      if (name != null) {
+        to.add(name.charges());
+        to.add(leastMemory);
+      }
       to.add(charges.size());
       for (int i = 0; i < charges.size(); i++) {
         Charge charge = charges.get(i);
@@ -119,6 +200,9 @@ abstract class Operation<R> {
     @Override
     Decision read(Object reply) {
       List<?> numbers = (List<?>) reply;
+      if (number(numbers.get(0)) == ID_REUSED) {
+        throw new IdReusedException(String.valueOf(plan.id()));
+      }
       long now = number(numbers.get(1));
       List<Balance> balances = new ArrayList<>();
       List<Receipt.Entry> entries = new ArrayList<>();
@@ -145,9 +229,8 @@ abstract class Operation<R> {
           entries.add(new Receipt.Entry(charge.account(), charge.terms(), costTaken, marks));
         }
       }
-      String id = plan.id() == null ? madeId() : plan.id();
       return number(numbers.get(0)) == 1
-          ? Decision.Allowed.of(balances, () -> new Receipt(id, now, entries))
+          ? Decision.Allowed.of(balances, () -> new Receipt(receiptId(), now, entries))
           : new Decision.Denied(balances);
     }
 
@@ -171,7 +254,7 @@ abstract class Operation<R> {
           () -> {
             List<Receipt.Mark> marks = List.of(new Receipt.Mark(now + lacks, 0));
             return new Receipt(
-                madeId(),
+                receiptId(),
                 now,
                 List.of(new Receipt.Entry(charge.account(), charge.terms(), charge.cost(), marks)));
           });
@@ -198,7 +281,7 @@ abstract class Operation<R> {
         entries.add(new Receipt.Entry(charge.account(), charge.terms(), charge.cost(), marks));
       }
       return allowed
-          ? Decision.Allowed.of(balances, () -> new Receipt(madeId(), now, entries))
+          ? Decision.Allowed.of(balances, () -> new Receipt(receiptId(), now, entries))
           : new Decision.Denied(balances);
     }
 
@@ -235,16 +318,75 @@ abstract class Operation<R> {
 
   /** Settles a receipt, or the entries of it that lie in one slot. */
   static final class Settle extends Operation<Boolean> {
+    /** What is settled, as the script reads it. */
+    private enum Kind {
+      TAKEN("0"),
+      UNDONE("1"),
+      FORGOTTEN("2");
+
+      private final String word;
+
+      Kind(String word) {
+        this.word = word;
+      }
+    }
+
     private final String id;
     private final long takenAtMicros;
     private final List<Receipt.Entry> entries;
     private final long actualCost;
+    private final long memory;
+    private final Kind kind;
+    private final @Nullable String callKey;
 
-    Settle(String id, long takenAtMicros, List<Receipt.Entry> entries, long actualCost) {
-      this.id = id;
-      this.takenAtMicros = takenAtMicros;
+    private Settle(
+        Receipt receipt,
+        List<Receipt.Entry> entries,
+        long actualCost,
+        long memory,
+        Kind kind,
+        @Nullable String callKey) {
+      this.id = receipt.id();
+      this.takenAtMicros = receipt.takenAtMicros();
       this.entries = entries;
       this.actualCost = actualCost;
+      this.memory = memory;
+      this.kind = kind;
+      this.callKey = callKey;
+    }
+
+    /** Settles what a caller took. */
+    static Settle of(Receipt receipt, List<Receipt.Entry> entries, long actualCost) {
+      long memory = Durations.micros(Store.CALL_MEMORY);
+      for (Receipt.Entry entry : receipt.entries()) {
+        memory = Math.max(memory, 2 * entry.terms().memoryMicros(receipt.takenAtMicros()));
+      }
+      return new Settle(receipt, entries, actualCost, memory, Kind.TAKEN, null);
+    }
+
+    /**
+     * Gives back what one slot of a Cluster took for a call that is denied, and forgets its id
+     * there. No caller has a receipt for it, so that it was given back is remembered only while
+     * this may be sent again.
+     */
+    static Settle undo(Judge part, Receipt receipt, List<Receipt.Entry> entries) {
+      long memory = Durations.micros(Duration.ofSeconds(10));
+      Kind kind = part.callKey() == null ? Kind.UNDONE : Kind.FORGOTTEN;
+      return new Settle(receipt, entries, 0, memory, kind, part.callKey());
+    }
+
+    /**
+     * Gives back what one slot of a Cluster took for a call that is allowed, by a rule in shadow
+     * mode that another slot refused: once, although the answer to an id may be repeated.
+     */
+    static Settle undoShadow(Receipt receipt, List<Receipt.Entry> entries) {
+      long memory = Durations.micros(Store.CALL_MEMORY);
+      return new Settle(receipt, entries, 0, memory, Kind.TAKEN, null);
+    }
+
+    @Override
+    @Nullable String callKey() {
+      return callKey;
     }
 
     @Override
@@ -267,15 +409,12 @@ abstract class Operation<R> {
 
     @Override
     void write(Arguments to) {
-      long memory = Duration.ofMinutes(1).toMillis() * 1_000;
-      for (Receipt.Entry entry : entries) {
-        memory = Math.max(memory, 2 * entry.terms().memoryMicros(takenAtMicros));
-      }
       to.add("S");
       to.add(id);
       to.add(takenAtMicros);
       to.add(actualCost);
       to.add(memory);
+      to.add(kind.word);
       to.add(entries.size());
       for (Receipt.Entry entry : entries) {
         to.add(to.number(entry.terms()));
@@ -290,6 +429,39 @@ abstract class Operation<R> {
     @Override
     Boolean read(Object reply) {
       return number(reply) == 1;
+    }
+  }
+
+  /** Says that a call over several slots has passed, so what it took here is final. */
+  static final class Release extends Operation<Long> {
+    private final String id;
+    private final List<Account> accounts;
+
+    Release(String id, List<Account> accounts) {
+      this.id = id;
+      this.accounts = accounts;
+    }
+
+    @Override
+    List<Account> accounts() {
+      return accounts;
+    }
+
+    @Override
+    boolean isSafeToResend() {
+      return true;
+    }
+
+    @Override
+    void write(Arguments to) {
+      to.add("C");
+      to.add(id);
+      to.add(accounts.size());
+    }
+
+    @Override
+    Long read(Object reply) {
+      return number(reply);
     }
   }
 

@@ -5,19 +5,51 @@ import io.netty.channel.ChannelDuplexHandler;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelPromise;
 import java.time.Duration;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Function;
 
-/** Tells whether the other end of a connection still answers. */
+/** Shows whether the other end of a connection still answers. */
 final class Pulse extends ChannelDuplexHandler {
   /*
-   * A server that hangs, or a network that swallows packets, closes no connection: the kernel would
-   * go on trying for a quarter of an hour. So each connection remembers since when something was
-   * written and nothing has been read, and one that is silent for too long can be closed; the client
-   * then connects again, and asks anew where to.
+   * A server that hangs, or a network that drops packets, closes no connection: the kernel would go
+   * on trying for a quarter of an hour. So each connection remembers since when something was written
+   * and nothing has been read. One that has been unanswered for too long can be closed; the client
+   * then connects again, and looks up where to.
    */
+  private final Function<Channel, List<Meter>> metersOf;
+  private List<Meter> meters = List.of();
   private volatile long unansweredSinceNanos;
 
-  static void watch(Channel channel) {
-    channel.pipeline().addFirst(new Pulse());
+  private Pulse(Function<Channel, List<Meter>> metersOf) {
+    this.metersOf = metersOf;
+  }
+
+  /** The connections to one Redis node, and how often something was read from any of them. */
+  static final class Meter {
+    private final AtomicLong reads = new AtomicLong();
+    private final Set<Channel> channels = ConcurrentHashMap.newKeySet();
+
+    /** A number that changes with everything that is read. */
+    long reads() {
+      return reads.get();
+    }
+
+    /** The connections that are open now. */
+    List<Channel> channels() {
+      return List.copyOf(channels);
+    }
+
+    private void read() {
+      reads.lazySet(reads.get() + 1); // whether it changes is all that matters
+    }
+  }
+
+  /** Watches a connection, for the meters of the node that it leads to. */
+  static void watch(Channel channel, Function<Channel, List<Meter>> metersOf) {
+    channel.pipeline().addFirst(new Pulse(metersOf));
   }
 
   /** Whether something was written that long ago, and nothing has been read since. */
@@ -25,6 +57,23 @@ final class Pulse extends ChannelDuplexHandler {
     Pulse pulse = channel.pipeline().get(Pulse.class);
     long since = pulse == null ? 0 : pulse.unansweredSinceNanos;
     return since != 0 && System.nanoTime() - since > length.toNanos();
+  }
+
+  @Override
+  public void channelActive(ChannelHandlerContext context) throws Exception {
+    meters = metersOf.apply(context.channel());
+    for (Meter meter : meters) {
+      meter.channels.add(context.channel());
+    }
+    super.channelActive(context);
+  }
+
+  @Override
+  public void channelInactive(ChannelHandlerContext context) throws Exception {
+    for (Meter meter : meters) {
+      meter.channels.remove(context.channel());
+    }
+    super.channelInactive(context);
   }
 
   @Override
@@ -39,6 +88,9 @@ final class Pulse extends ChannelDuplexHandler {
   @Override
   public void channelRead(ChannelHandlerContext context, Object message) throws Exception {
     unansweredSinceNanos = 0;
+    for (Meter meter : meters) {
+      meter.read();
+    }
     super.channelRead(context, message);
   }
 }

@@ -4,31 +4,39 @@ import dev.sluice.RuleSource;
 import dev.sluice.Rules;
 import dev.sluice.rules.PolledRules;
 import dev.sluice.rules.RuleFiles;
+import io.lettuce.core.SetArgs;
+import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * Rules that are kept in Redis and shared by all nodes: published once, live on every node within a
  * second, kept over restarts. Thread-safe.
  *
- * <p>While Redis is silent or holds what is no rule file, the last good rules go on.
+ * <p>While Redis does not answer or holds what is no rule file, the last good rules stay in force
+ * and {@link #failure()} says why. Rules that were deleted are put back by the nodes that run.
  */
 public final class RedisRules implements RuleSource {
   /*
    * The text of a rule file under one key, and each node looks at it twice a second. A look is one
-   * small GET; an announcement would be faster, but a lost one would leave a node behind for ever.
-   * It is the only key of Sluice without a TTL.
+   * small read; an announcement would be faster, but a lost one would leave a node behind for ever.
+   * The key has no TTL: rules stay until others are published.
    */
+  private static final Logger LOG = LoggerFactory.getLogger(RedisRules.class);
   private static final Duration INTERVAL = Duration.ofMillis(500);
   private static final Duration PATIENCE = Duration.ofSeconds(5);
 
   private final Topology topology;
   private final PolledRules polled;
+  private volatile @Nullable Failure absence;
   private @Nullable String text;
   private Rules rules = Rules.NONE;
 
@@ -37,7 +45,7 @@ public final class RedisRules implements RuleSource {
     this.polled = PolledRules.every(INTERVAL, this::fetch, Rules.NONE);
   }
 
-  /** The rules of a Redis, from now on; none until some are published there. */
+  /** The rules of a Redis, from now on; none until some are published there, as failure() says. */
   public static RedisRules watch(String uri) {
     return new RedisRules(uri);
   }
@@ -45,24 +53,88 @@ public final class RedisRules implements RuleSource {
   /**
    * Puts the text of a rule file in force on every node.
    *
-   * @throws dev.sluice.rules.RuleErrors if it is not a good one; then nothing changes
+   * @throws IllegalArgumentException if it is not a good one; then nothing changes
    */
   public void publish(String text) {
-    RuleFiles.parse(Keyspace.RULES, text);
+    parse(text);
     await(topology.commands().set(Keyspace.RULES, text).toCompletableFuture());
   }
 
-  /** Called by one thread at a time; parses only what is new. */
+  /** Called by one thread at a time. */
   private Rules fetch() {
-    String found = await(topology.commands().get(Keyspace.RULES).toCompletableFuture());
-    if (found != null && !found.equals(text)) {
-      rules = RuleFiles.parse(Keyspace.RULES, found);
-      text = found;
+    try {
+      read();
+      absence = null;
+    } catch (NoRules e) {
+      String message = String.valueOf(e.getMessage());
+      Failure before = absence;
+      if (before == null || !before.message().equals(message)) {
+        LOG.error("{}; the rules from before stay in force", message);
+      }
+      absence = new Failure(before == null ? Instant.now() : before.since(), message);
     }
     return rules;
   }
 
-  private static <T> T await(CompletableFuture<T> answer) {
+  /** Reads the text in Redis, but no more of it than a rule file may have; parses what is new. */
+  private void read() {
+    String found;
+    try {
+      found =
+          await(
+              topology
+                  .commands()
+                  .getrange(Keyspace.RULES, 0, RuleFiles.LARGEST_BYTES)
+                  .toCompletableFuture());
+    } catch (StoreFault fault) {
+      throw fault.kind().equals("wrongtype")
+          ? new NoRules(" is not a string (expected: the text of a rule file)")
+          : fault;
+    }
+    if (found.isEmpty()) {
+      putBack(text);
+    } else if (!found.equals(text)) {
+      rules = parse(found);
+      text = found;
+    }
+  }
+
+  private static Rules parse(String text) {
+    if (text.getBytes(StandardCharsets.UTF_8).length > RuleFiles.LARGEST_BYTES) {
+      throw new NoRules(
+          " has too many bytes (expected: at most %,d)".formatted(RuleFiles.LARGEST_BYTES));
+    }
+    return RuleFiles.parse(Keyspace.RULES, text);
+  }
+
+  /** Puts the last good text where there is none, so that new nodes find it. */
+  private void putBack(@Nullable String last) {
+    if (last == null) {
+      throw new NoRules(": no rules are published there (expected: the text of a rule file)");
+    }
+    String done =
+        await(
+            topology
+                .commands()
+                .set(Keyspace.RULES, last, SetArgs.Builder.nx())
+                .toCompletableFuture());
+    throw new NoRules(
+        done != null
+            ? " was deleted; this node has put its last good rules back"
+            : " was empty or deleted (expected: the text of a rule file)");
+  }
+
+  /** What is under the key is no rule file; says why. */
+  private static final class NoRules extends IllegalArgumentException {
+    private static final long serialVersionUID = 1L;
+
+    NoRules(String reason) {
+      super(Keyspace.RULES + reason);
+    }
+  }
+
+  /** What Redis answers to a command of an operator; a {@link StoreFault} if it does not. */
+  static <T extends @Nullable Object> T await(CompletableFuture<T> answer) {
     try {
       return answer.get(PATIENCE.toMillis(), TimeUnit.MILLISECONDS);
     } catch (ExecutionException e) {
@@ -82,7 +154,7 @@ public final class RedisRules implements RuleSource {
 
   @Override
   public Optional<Failure> failure() {
-    return polled.failure();
+    return polled.failure().or(() -> Optional.ofNullable(absence));
   }
 
   @Override

@@ -10,10 +10,12 @@ import dev.sluice.Store;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.ExecutionException;
+import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.function.Consumer;
 import java.util.function.LongSupplier;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -26,11 +28,8 @@ public final class RedisSettings {
   private static final Logger LOG = LoggerFactory.getLogger(RedisSettings.class);
   private static final Duration WARM_UP_PATIENCE = Duration.ofSeconds(1);
 
-  /** A replica that is silent must leave the master time to answer. */
-  private static final int LOOKS_IN_A_DEADLINE = 4;
-
   private final String uri;
-  private Duration deadline = Duration.ofMillis(50);
+  private Duration deadline = Duration.ofMillis(500);
   private int nodes = 1;
   private boolean cachesDenials = true;
   private boolean looksAtReplicas;
@@ -41,7 +40,7 @@ public final class RedisSettings {
     this.uri = uri;
   }
 
-  /** How long a decision may take before the rule's {@code onStoreFailure} speaks; 50 ms. */
+  /** How long Redis may take to answer before the rule's {@code onStoreFailure} decides; 500 ms. */
   public RedisSettings deadline(Duration deadline) {
     if (deadline.toMillis() < 1) {
       throw new IllegalArgumentException("deadline: " + deadline + " (expected: at least 1 ms)");
@@ -71,7 +70,7 @@ public final class RedisSettings {
     return this;
   }
 
-  /** Told of every fault, for metrics; must not block. */
+  /** Called with every fault, for metrics; never on a thread that reads from Redis. */
   public RedisSettings onFault(Consumer<StoreFault> onFault) {
     this.onFault = onFault;
     return this;
@@ -83,43 +82,64 @@ public final class RedisSettings {
     return this;
   }
 
-  /** Only the store on Redis: no deadline, no policy, no cache; failures are exceptions. */
+  /**
+   * Only the store on Redis, for tests and tools: no deadline, no policy, no cache; failures are
+   * exceptions, and what is done with answers runs on the thread that reads them.
+   */
   public RedisStore openBare() {
+    return open(null);
+  }
+
+  /**
+   * A store with deadlines and policies, without a cache.
+   *
+   * @param outside runs what is not ours; null for a store that is bare
+   */
+  RedisStore open(@Nullable Executor outside) {
     Topology topology = Topology.connect(uri, looksAtReplicas);
+    Topology operators = Topology.connectInBackground(uri);
+    Sender sender = sender(topology);
+    Guard guard =
+        outside == null
+            ? null
+            : new Guard(
+                topology,
+                sender,
+                deadline,
+                new Fallback(nodes, sender::estimatedNow),
+                fault -> outside.execute(() -> onFault.accept(fault)));
+    return new RedisStore(
+        topology, sender, guard, new Operators(operators, sender(operators)), deadline);
+  }
+
+  private Sender sender(Topology topology) {
     Link link = new Link(topology::commands);
-    Sender sender = new Sender(link, !topology.isCluster(), testClock, topology::findMaster);
-    return new RedisStore(topology, sender, deadline.dividedBy(LOOKS_IN_A_DEADLINE));
+    return new Sender(link, !topology.isCluster(), testClock, topology::dropMaster);
   }
 
   /**
    * Opens the store. A URI that cannot be read is an error; a Redis that cannot be reached is not:
-   * the rules' {@code onStoreFailure} speaks until it can.
+   * each rule's {@code onStoreFailure} decides until it can.
    */
   public Store open() {
-    RedisStore bare = openBare();
-    warmUp(bare);
-    Store guarded = new Guard(bare, deadline, nodes, onFault);
-    return cachesDenials ? DenialCache.around(guarded, bare) : guarded;
+    Handoff handoff = new Handoff();
+    RedisStore store = open(handoff::run);
+    warmUp(store);
+    return new OffEventLoop(cachesDenials ? DenialCache.around(store) : store, handoff);
   }
 
-  /**
-   * Goes the way of a call once, as a look that writes nothing. In a new JVM that takes longer than
-   * a deadline: done now, it does not let the first callers pass by policy.
-   */
-  private static void warmUp(Store store) {
+  /** Sends one read-only call, so that the first callers do not wait for classes to be loaded. */
+  private static void warmUp(RedisStore store) {
     Rule rule =
         Rule.named("warm-up").by("none").limit(Limit.bucket(1, 1, Duration.ofMinutes(1))).build();
     Charge charge = new Charge(rule, Identity.of("none", "none"), rule.terms(), 1);
     Plan look = new Plan(List.of(charge), Intent.PEEK, null, rule.onStoreFailure());
     try {
-      store
-          .take(look)
-          .toCompletableFuture()
-          .get(WARM_UP_PATIENCE.toMillis(), TimeUnit.MILLISECONDS);
+      store.askRedis(look).get(WARM_UP_PATIENCE.toMillis(), TimeUnit.MILLISECONDS);
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
     } catch (ExecutionException | TimeoutException e) {
-      LOG.debug("The first look at Redis failed; callers will be told by their own", e);
+      LOG.debug("The warm-up call failed; calls will report their own errors", e);
     }
   }
 }

@@ -1,39 +1,36 @@
 package dev.sluice.redis;
 
+import com.github.benmanes.caffeine.cache.Cache;
+import com.github.benmanes.caffeine.cache.Caffeine;
 import dev.sluice.Account;
 import dev.sluice.Balance;
 import dev.sluice.Charge;
 import dev.sluice.Decision;
+import dev.sluice.IdReusedException;
 import dev.sluice.Intent;
 import dev.sluice.Limit;
+import dev.sluice.LockPage;
 import dev.sluice.Plan;
 import dev.sluice.Receipt;
 import dev.sluice.Restriction;
 import dev.sluice.Store;
-import io.lettuce.core.KeyScanCursor;
-import io.lettuce.core.ScanArgs;
-import io.lettuce.core.ScanCursor;
 import io.lettuce.core.cluster.SlotHash;
-import java.net.URLDecoder;
-import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
-import java.util.Comparator;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
-import java.util.function.Consumer;
 import java.util.function.Function;
 import java.util.function.Predicate;
-import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
@@ -50,23 +47,48 @@ public final class RedisStore implements Store {
    * given back. That never admits too much, but for an instant another call may see less than there
    * is.
    */
-  private static final int SCAN_STEP = 1_000;
-  private static final Pattern NOTICE = Pattern.compile("\\d{1,16} \\S*");
+  private static final Duration OPERATOR_PATIENCE = Duration.ofSeconds(5);
+
+  /** A replica that does not answer must leave the master time to. */
+  private static final int LOOKS_IN_A_DEADLINE = 4;
+
+  /** How long a replica is believed about a lock before the master is asked again. */
+  private static final Duration CONFIRMED = Duration.ofSeconds(10);
+
+  private static final long MOST_CONFIRMED = 100_000;
+  private static final Duration REPLICA_REST = Duration.ofSeconds(1);
 
   private final Topology topology;
   private final Sender sender;
-  private final Duration lookPatience;
-  private volatile Consumer<Account> onGift = account -> {};
+  private final @Nullable Guard guard;
+  private final Operators operators;
+  private final Duration deadline;
+  private final Cache<Account, Long> confirmedLocks =
+      Caffeine.newBuilder()
+          .expireAfterWrite(CONFIRMED)
+          .maximumSize(MOST_CONFIRMED)
+          .executor(Runnable::run)
+          .build();
+  private volatile long looksAgainNanos = System.nanoTime();
 
   /**
    * A store.
    *
-   * @param lookPatience how long a replica may take to say whether an account is locked
+   * @param guard answers for Redis when it must; null if failures are to be exceptions
+   * @param operators all that is no decision, on a connection of its own
+   * @param deadline how long Redis may take; a replica a quarter of that to tell of a lock
    */
-  RedisStore(Topology topology, Sender sender, Duration lookPatience) {
+  RedisStore(
+      Topology topology,
+      Sender sender,
+      @Nullable Guard guard,
+      Operators operators,
+      Duration deadline) {
     this.topology = topology;
     this.sender = sender;
-    this.lookPatience = lookPatience;
+    this.guard = guard;
+    this.operators = operators;
+    this.deadline = deadline;
   }
 
   /** A store on a Redis, with every default. */
@@ -84,83 +106,229 @@ public final class RedisStore implements Store {
 
   @Override
   public CompletionStage<Decision> take(Plan plan) {
-    if (!topology.looksAtReplicas() || plan.intent() != Intent.TAKE || plan.id() != null) {
+    if (!topology.looksAtReplicas()) {
       return judge(plan);
     }
-    return lockedAtReplica(plan)
-        .thenCompose(
-            locked -> locked == null ? judge(plan) : CompletableFuture.completedFuture(locked));
+    return mayAskReplica(plan)
+        ? lockedAtReplica(plan)
+            .thenCompose(
+                locked ->
+                    locked == null
+                        ? judge(plan).thenApply(this::confirm)
+                        : CompletableFuture.completedFuture(locked))
+        : judge(plan).thenApply(this::confirm);
+  }
+
+  /** Whether a replica can answer for the master: every account is locked, and nothing counts. */
+  private boolean mayAskReplica(Plan plan) {
+    if (plan.intent() != Intent.TAKE
+        || plan.id() != null
+        || System.nanoTime() - looksAgainNanos < 0) {
+      return false;
+    }
+    for (Charge charge : plan.charges()) {
+      if (!charge.enforced() || charge.terms().countDenied() || confirmed(charge.account()) == 0) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  @Override
+  public CompletionStage<Decision> look(Plan plan) {
+    Map<Integer, List<Charge>> slots = bySlot(plan.charges(), Charge::account);
+    List<CompletableFuture<Decision>> groups =
+        Operation.Judge.parts(plan, slots.values(), false, sender.estimatedNow()).stream()
+            .map(operators::look)
+            .toList();
+    return CompletableFuture.allOf(groups.toArray(new CompletableFuture<?>[0]))
+        .thenApply(
+            done -> {
+              List<Decision> seen = groups.stream().map(CompletableFuture::join).toList();
+              List<Balance> balances = balances(plan, seen, Map.of());
+              return seen.stream().allMatch(Decision::allowed)
+                  ? Decision.Allowed.of(balances, () -> new Receipt("-", 0, List.of()))
+                  : new Decision.Denied(balances);
+            });
   }
 
   private CompletionStage<Decision> judge(Plan plan) {
-    if (liesInOneSlot(plan.charges())) {
-      return sender.send(new Operation.Judge(plan));
+    if (!topology.isCluster()) {
+      return ask(new Operation.Judge(plan), 0);
     }
     Map<Integer, List<Charge>> slots = bySlot(plan.charges(), Charge::account);
-    if (slots.size() == 1) {
-      return sender.send(new Operation.Judge(plan));
+    boolean held = slots.size() > 1 && plan.intent() == Intent.TAKE && anyLocks(plan.charges());
+    List<Operation.Judge> parts =
+        Operation.Judge.parts(plan, slots.values(), held, sender.estimatedNow());
+    List<CompletableFuture<Decision>> groups = new ArrayList<>(parts.size());
+    int at = 0;
+    for (int slot : slots.keySet()) {
+      groups.add(ask(parts.get(at++), slot));
     }
-    List<CompletableFuture<Decision>> groups =
-        slots.values().stream()
-            .map(group -> new Plan(group, plan.intent(), plan.id(), plan.policy()))
-            .map(part -> sender.send(new Operation.Judge(part)))
-            .toList();
+    if (groups.size() == 1) {
+      return groups.get(0);
+    }
     return CompletableFuture.allOf(groups.toArray(new CompletableFuture<?>[0]))
-        .handle((done, error) -> error)
-        .thenCompose(error -> together(plan, groups, error))
+        .handle((done, error) -> error == null ? null : gravest(groups, Link.cause(error)))
+        .thenCompose(error -> together(plan, parts, groups, error))
         .copy(); // whoever stops waiting for it does not stop the giving back
+  }
+
+  private CompletableFuture<Decision> ask(Operation.Judge operation, int slot) {
+    return guard == null ? patiently(sender, operation) : guard.judge(operation, slot);
+  }
+
+  /** Asks Redis without deadline and policy; for a call that nobody waits for. */
+  CompletableFuture<Decision> askRedis(Plan plan) {
+    return sender.send(new Operation.Judge(plan));
+  }
+
+  private static boolean anyLocks(List<Charge> charges) {
+    for (Charge charge : charges) {
+      if (charge.terms().lock() != null) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  /** That an id was used for another call, if a slot says so: that call never succeeds. */
+  private static Throwable gravest(List<CompletableFuture<Decision>> groups, Throwable first) {
+    return groups.stream()
+        .filter(CompletableFuture::isCompletedExceptionally)
+        .map(group -> group.handle((done, error) -> Link.cause(error)).join())
+        .filter(IdReusedException.class::isInstance)
+        .findFirst()
+        .orElse(first);
   }
 
   /** One decision out of those of several slots: if one denied, the others get back their part. */
   private CompletionStage<Decision> together(
-      Plan plan, List<CompletableFuture<Decision>> groups, @Nullable Throwable error) {
-    List<Decision> decisions =
-        groups.stream()
-            .filter(group -> !group.isCompletedExceptionally())
-            .map(CompletableFuture::join)
-            .toList();
+      Plan plan,
+      List<Operation.Judge> parts,
+      List<CompletableFuture<Decision>> groups,
+      @Nullable Throwable error) {
+    Map<Operation.Judge, Decision> answered = new LinkedHashMap<>();
+    for (int i = 0; i < groups.size(); i++) {
+      if (!groups.get(i).isCompletedExceptionally()) {
+        answered.put(parts.get(i), groups.get(i).join());
+      }
+    }
+    List<Decision> decisions = List.copyOf(answered.values());
     boolean denied = decisions.stream().anyMatch(decision -> !decision.allowed());
     boolean takes = plan.intent() == Intent.TAKE;
     if (!denied && error == null) {
+      release(parts, decisions);
       Set<String> refused =
           decisions.stream()
               .flatMap(decision -> decision.shadowDenials().stream())
               .collect(Collectors.toSet());
-      return giveBack(plan, decisions, entry -> takes && refused.contains(entry.account().rule()))
+      return giveBack(
+              plan, answered, true, entry -> takes && refused.contains(entry.account().rule()))
           .thenApply(after -> merged(plan, decisions, after));
     }
     // A call with an id that failed may come again, and finds what it took.
-    boolean mayComeAgain = error != null && plan.id() != null;
-    return giveBack(
-            plan, decisions, entry -> takes && !mayComeAgain && !entry.terms().countDenied())
-        .thenCompose(
-            after ->
-                error != null
-                    ? CompletableFuture.failedFuture(error)
-                    : CompletableFuture.completedFuture(
-                        new Decision.Denied(balances(plan, decisions, after))));
+    boolean mayComeAgain =
+        error != null && plan.id() != null && !(error instanceof IdReusedException);
+    CompletableFuture<Map<Account, List<Balance>>> givenBack =
+        giveBack(
+            plan,
+            answered,
+            mayComeAgain,
+            entry -> takes && !mayComeAgain && !entry.terms().countDenied());
+    release(parts, decisions); // sent behind it: what is left is final
+    return givenBack.thenCompose(
+        after ->
+            error != null
+                ? CompletableFuture.failedFuture(Link.cause(error))
+                : CompletableFuture.completedFuture(refused(plan, decisions, after)));
   }
 
-  /** Gives some of what was taken back, and tells how those accounts stand then. */
-  private CompletableFuture<Map<Account, List<Balance>>> giveBack(
-      Plan plan, List<Decision> decisions, Predicate<Receipt.Entry> which) {
-    Map<Account, List<Balance>> after = new ConcurrentHashMap<>();
-    List<CompletableFuture<?>> steps = new ArrayList<>();
-    for (Decision decision : decisions) {
-      if (decision instanceof Decision.Allowed allowed) {
-        Receipt taken = allowed.receipt();
-        List<Receipt.Entry> back = taken.entries().stream().filter(which).toList();
-        if (!back.isEmpty()) {
-          steps.add(
-              sender
-                  .send(new Operation.Settle(taken.id(), taken.takenAtMicros(), back, 0))
-                  .thenRun(() -> back.forEach(entry -> onGift.accept(entry.account()))));
-          // Sent right behind it, on the same connection: it costs no time.
-          steps.add(sender.send(look(plan, back)).thenAccept(seen -> note(seen, after)));
-        }
+  /** The refusal by at least one of several slots. */
+  private static Decision refused(
+      Plan plan, List<Decision> decisions, Map<Account, List<Balance>> after) {
+    boolean counted = decisions.stream().anyMatch(Decision.Denied.class::isInstance);
+    return counted
+        ? new Decision.Denied(balances(plan, decisions, after), countedBy(decisions))
+        : unmetered(decisions).orElseThrow();
+  }
+
+  private static Optional<Decision> unmetered(List<Decision> decisions) {
+    return decisions.stream().filter(Decision.Unmetered.class::isInstance).findFirst();
+  }
+
+  /** What several slots were counted by: this node alone if it was for any of them. */
+  private static Decision.CountedBy countedBy(List<Decision> decisions) {
+    boolean local =
+        decisions.stream().anyMatch(each -> each.countedBy() == Decision.CountedBy.LOCAL);
+    return local ? Decision.CountedBy.LOCAL : Decision.CountedBy.STORE;
+  }
+
+  /** Says that all slots of a call have answered: what it took and did not get back is final. */
+  private void release(List<Operation.Judge> parts, List<Decision> decisions) {
+    if (parts.get(0).held) {
+      decisions.forEach(this::release);
+    }
+  }
+
+  private void release(Decision decision) {
+    if (decision instanceof Decision.Allowed allowed
+        && decision.countedBy() == Decision.CountedBy.STORE) {
+      Receipt receipt = allowed.receipt();
+      List<Account> locking =
+          receipt.entries().stream()
+              .filter(entry -> entry.terms().lock() != null)
+              .map(Receipt.Entry::account)
+              .toList();
+      if (!locking.isEmpty()) {
+        // If it is lost, what was taken is held for a few seconds longer.
+        CompletableFuture<Long> unused = sender.send(new Operation.Release(receipt.id(), locking));
       }
     }
+  }
+
+  /**
+   * Gives some of what was taken back, and tells how those accounts stand then.
+   *
+   * @param stands whether a call with an id keeps what was said to it
+   */
+  private CompletableFuture<Map<Account, List<Balance>>> giveBack(
+      Plan plan,
+      Map<Operation.Judge, Decision> answered,
+      boolean stands,
+      Predicate<Receipt.Entry> which) {
+    Map<Account, List<Balance>> after = new ConcurrentHashMap<>();
+    List<CompletableFuture<?>> steps = new ArrayList<>();
+    answered.forEach(
+        (part, decision) -> {
+          if (decision instanceof Decision.Allowed allowed) {
+            Receipt taken = allowed.receipt();
+            List<Receipt.Entry> back = taken.entries().stream().filter(which).toList();
+            if (decision.countedBy() == Decision.CountedBy.LOCAL && back.isEmpty()) {
+              return;
+            }
+            if (decision.countedBy() == Decision.CountedBy.LOCAL) {
+              steps.add(
+                  settleLocally(
+                      new Receipt(taken.id(), taken.takenAtMicros(), back, taken.node()), 0));
+              return;
+            }
+            boolean forgets = !stands && part.callKey() != null;
+            if (forgets || !back.isEmpty()) {
+              Operation.Settle undo =
+                  stands
+                      ? Operation.Settle.undoShadow(taken, back)
+                      : Operation.Settle.undo(part, taken, back);
+              steps.add(sender.send(undo));
+            }
+            if (!back.isEmpty()) {
+              // Sent right behind it, on the same connection: it costs no time.
+              steps.add(sender.send(look(plan, back)).thenAccept(seen -> note(seen, after)));
+            }
+          }
+        });
     return CompletableFuture.allOf(steps.toArray(new CompletableFuture<?>[0]))
+        .orTimeout(deadline.toNanos(), TimeUnit.NANOSECONDS) // nobody waits longer for a refund
         .handle((done, failed) -> after);
   }
 
@@ -180,25 +348,25 @@ public final class RedisStore implements Store {
 
   private static Decision merged(
       Plan plan, List<Decision> decisions, Map<Account, List<Balance>> givenBack) {
+    Optional<Decision> unmetered = unmetered(decisions);
+    if (unmetered.isPresent()) {
+      return unmetered.get(); // of one slot nobody counted anything, and the rule allows that
+    }
     return Decision.Allowed.of(
         balances(plan, decisions, givenBack),
+        countedBy(decisions),
         () -> {
-          List<String> ids = new ArrayList<>();
           List<Receipt.Entry> entries = new ArrayList<>();
+          String node = "";
           for (Decision decision : decisions) {
             Receipt receipt = ((Decision.Allowed) decision).receipt();
-            List<Receipt.Entry> kept =
-                receipt.entries().stream()
-                    .filter(entry -> !givenBack.containsKey(entry.account()))
-                    .toList();
-            if (!kept.isEmpty() && !ids.contains(receipt.id())) {
-              ids.add(receipt.id());
-            }
-            entries.addAll(kept);
+            node = receipt.node().isEmpty() ? node : receipt.node();
+            receipt.entries().stream()
+                .filter(entry -> !givenBack.containsKey(entry.account()))
+                .forEach(entries::add);
           }
           Receipt first = ((Decision.Allowed) decisions.get(0)).receipt();
-          String id = ids.isEmpty() ? first.id() : String.join(",", ids);
-          return new Receipt(id, first.takenAtMicros(), entries);
+          return new Receipt(first.id(), first.takenAtMicros(), entries, node);
         });
   }
 
@@ -220,129 +388,158 @@ public final class RedisStore implements Store {
             .map(charge -> topology.lookAtReplica(Keyspace.lockKey(Keyspace.key(charge.account()))))
             .toList();
     return CompletableFuture.allOf(looks.toArray(new CompletableFuture<?>[0]))
-        .orTimeout(lookPatience.toNanos(), TimeUnit.NANOSECONDS)
+        .orTimeout(deadline.toNanos() / LOOKS_IN_A_DEADLINE, TimeUnit.NANOSECONDS)
         .handle(
             (done, error) -> {
               if (error != null) {
-                return null; // a silent replica decides nothing; the master will
+                // The master decides. A replica that is slow or away costs one call a second.
+                looksAgainNanos = System.nanoTime() + REPLICA_REST.toNanos();
+                return null;
               }
               List<Balance> balances = new ArrayList<>();
-              boolean locked = false;
               for (int i = 0; i < looks.size(); i++) {
                 Charge charge = plan.charges().get(i);
-                String notice = looks.get(i).join();
-                long until = until(notice);
+                long until = LockIndex.until(looks.get(i).join());
                 long left = until - sender.estimatedNow();
-                if (left > 0) {
-                  locked |= charge.enforced();
-                  for (Limit limit : charge.terms().limits()) {
-                    balances.add(
-                        new Balance(
-                            charge.account(), limit, charge.enforced(), 0, left, left, until));
-                  }
+                if (left <= 0 || until != confirmed(charge.account())) {
+                  return null;
+                }
+                for (Limit limit : charge.terms().limits()) {
+                  balances.add(new Balance(charge.account(), limit, true, 0, left, left, until));
                 }
               }
-              return locked ? new Decision.Denied(balances) : null;
+              return new Decision.Denied(balances, Decision.CountedBy.REPLICA);
             });
+  }
+
+  /** The end of a lock that the master has told of lately, or 0: a replica may lag behind. */
+  private long confirmed(Account account) {
+    Long until = confirmedLocks.getIfPresent(account);
+    return until == null ? 0 : until;
+  }
+
+  private Decision confirm(Decision decision) {
+    for (Balance balance : decision.balances()) {
+      if (balance.locked() && decision.countedBy() == Decision.CountedBy.STORE) {
+        confirmedLocks.put(balance.account(), balance.lockedUntilMicros());
+      }
+    }
+    return decision;
   }
 
   @Override
   public CompletionStage<Boolean> settle(Receipt receipt, long actualCost) {
-    Map<Integer, List<Receipt.Entry>> slots = bySlot(receipt.entries(), Receipt.Entry::account);
-    String[] ids = receipt.id().split(",", -1);
+    List<Receipt.Entry> counted =
+        receipt.entries().stream().filter(entry -> !entry.local()).toList();
     List<CompletableFuture<Boolean>> parts = new ArrayList<>();
-    int part = 0;
-    for (List<Receipt.Entry> entries : slots.values()) {
-      String id = ids.length == slots.size() ? ids[part++] : ids[0];
-      parts.add(
-          sender.send(new Operation.Settle(id, receipt.takenAtMicros(), entries, actualCost)));
+    if (counted.size() < receipt.entries().size()) {
+      List<Receipt.Entry> local = receipt.entries().stream().filter(Receipt.Entry::local).toList();
+      CompletableFuture<Boolean> settled =
+          settleLocally(
+              new Receipt(receipt.id(), receipt.takenAtMicros(), local, receipt.node()),
+              actualCost);
+      if (settled.isCompletedExceptionally()) {
+        return settled; // nothing is half done
+      }
+      parts.add(settled);
+    }
+    for (List<Receipt.Entry> entries : bySlot(counted, Receipt.Entry::account).values()) {
+      if (!entries.isEmpty()) {
+        parts.add(patiently(sender, Operation.Settle.of(receipt, entries, actualCost)));
+      }
     }
     return CompletableFuture.allOf(parts.toArray(new CompletableFuture<?>[0]))
         .thenApply(done -> parts.stream().anyMatch(CompletableFuture::join));
   }
 
+  private CompletableFuture<Boolean> settleLocally(Receipt receipt, long actualCost) {
+    return guard == null
+        ? CompletableFuture.failedFuture(
+            new IllegalArgumentException("receipt: counted by a node alone"))
+        : guard.fallback().settle(receipt, actualCost).toCompletableFuture();
+  }
+
   @Override
   public CompletionStage<Boolean> reset(Account account) {
-    return sender.send(Operation.Manage.reset(account)).thenApply(existed -> existed == 1);
+    confirmedLocks.invalidate(account);
+    if (guard != null) {
+      guard.fallback().reset(account);
+    }
+    return operators.manage(Operation.Manage.reset(account)).thenApply(existed -> existed == 1);
   }
 
   @Override
   public CompletionStage<Restriction> lock(Account account, Duration length, String reason) {
-    return sender
-        .send(Operation.Manage.lock(account, length, reason))
-        .thenApply(until -> new Restriction(account, instant(until), reason));
+    return operators
+        .manage(Operation.Manage.lock(account, length, reason))
+        .thenApply(
+            until -> {
+              if (guard != null) {
+                guard.fallback().lock(account, until);
+              }
+              return new Restriction(account, instant(until), reason);
+            });
   }
 
   @Override
   public CompletionStage<Boolean> lift(Account account) {
-    return sender.send(Operation.Manage.lift(account)).thenApply(was -> was == 1);
+    confirmedLocks.invalidate(account);
+    if (guard != null) {
+      guard.fallback().lift(account);
+    }
+    return operators.manage(Operation.Manage.lift(account)).thenApply(was -> was == 1);
+  }
+
+  /** Looks whether an account is still locked, if this node remembers a lock for an outage. */
+  void checkLock(Account account) {
+    confirmedLocks.invalidate(account);
+    if (guard == null || guard.fallback().knownLock(account) == 0) {
+      return;
+    }
+    Fallback fallback = guard.fallback();
+    CompletionStage<?> unused =
+        operators
+            .lockOf(account)
+            .thenAccept(
+                notice -> {
+                  if (LockIndex.until(notice) <= sender.estimatedNow()) {
+                    fallback.lift(account);
+                  }
+                });
+  }
+
+  /** Sends what may take longer than a decision, but not for ever. */
+  private static <R> CompletableFuture<R> patiently(Sender sender, Operation<R> operation) {
+    return sender
+        .send(operation)
+        .copy() // it is still carried out if nobody waits for it any more
+        .orTimeout(OPERATOR_PATIENCE.toMillis(), TimeUnit.MILLISECONDS)
+        .exceptionallyCompose(
+            error -> {
+              Throwable cause = Link.cause(error);
+              return CompletableFuture.failedFuture(
+                  cause instanceof IdReusedException ? cause : StoreFault.of(cause));
+            });
   }
 
   @Override
-  public CompletionStage<List<Restriction>> locks(@Nullable String rule) {
-    ScanArgs matching = ScanArgs.Builder.limit(SCAN_STEP).match(Keyspace.lockPattern(rule));
-    return scan(matching, ScanCursor.INITIAL, new ArrayList<>())
-        .thenCompose(
-            keys -> {
-              List<CompletableFuture<@Nullable Restriction>> found =
-                  keys.stream().distinct().map(this::restriction).toList();
-              return CompletableFuture.allOf(found.toArray(new CompletableFuture<?>[0]))
-                  .thenApply(
-                      done ->
-                          found.stream()
-                              .map(CompletableFuture::join)
-                              .filter(each -> each != null)
-                              .sorted(Comparator.comparing(Restriction::account))
-                              .toList());
-            });
+  public Optional<String> trouble() {
+    return guard == null ? Optional.empty() : guard.trouble();
   }
 
-  private CompletionStage<List<String>> scan(
-      ScanArgs matching, ScanCursor cursor, List<String> found) {
-    CompletionStage<KeyScanCursor<String>> step = topology.commands().scan(cursor, matching);
-    return step.thenCompose(
-        next -> {
-          found.addAll(next.getKeys());
-          return next.isFinished()
-              ? CompletableFuture.completedFuture(found)
-              : scan(matching, next, found);
-        });
+  @Override
+  public CompletionStage<LockPage> locks(@Nullable String rule, int limit, @Nullable String after) {
+    return operators.locks(rule, limit, after, sender.estimatedNow());
   }
 
-  private CompletableFuture<@Nullable Restriction> restriction(String lockKey) {
-    return topology
-        .commands()
-        .get(lockKey)
-        .toCompletableFuture()
-        .exceptionally(foreignType -> null)
-        .thenApply(
-            notice -> {
-              if (notice == null || until(notice) <= sender.estimatedNow()) {
-                return null;
-              }
-              String reason = notice.substring(notice.indexOf(' ') + 1);
-              return new Restriction(
-                  Keyspace.lockedAccount(lockKey),
-                  instant(until(notice)),
-                  URLDecoder.decode(reason, StandardCharsets.UTF_8));
-            });
-  }
-
-  /** The end of a lock by its announcement, or 0 if that is none. */
-  private static long until(@Nullable String notice) {
-    return notice != null && NOTICE.matcher(notice).matches()
-        ? Long.parseLong(notice.substring(0, notice.indexOf(' ')))
-        : 0;
+  @Override
+  public List<String> warnings() {
+    return operators.warnings();
   }
 
   /** Values under Sluice's keys that something else had written, and that were replaced. */
   public long foreignValues() {
-    return sender.foreignValues();
-  }
-
-  /** Tells of accounts to which this store gave something back by itself. */
-  void onGift(Consumer<Account> told) {
-    this.onGift = told;
+    return sender.foreignValues() + operators.foreignValues();
   }
 
   /** Redis' clock, as far as this node knows it. */
@@ -352,25 +549,24 @@ public final class RedisStore implements Store {
 
   /** The channel for gifts on the same Redis. */
   Gifts gifts() {
-    return new Gifts(topology);
+    return operators.gifts();
   }
 
   @Override
   public void close() {
+    operators.close();
+    if (guard != null) {
+      guard.close();
+    }
     topology.close();
-  }
-
-  private boolean liesInOneSlot(List<?> parts) {
-    return !topology.isCluster() || parts.size() == 1;
   }
 
   /** The parts of a plan that one script call can touch; in a Cluster one slot, else all of it. */
   private <T> Map<Integer, List<T>> bySlot(List<T> parts, Function<T, Account> account) {
-    Map<Integer, List<T>> slots = new LinkedHashMap<>();
-    if (liesInOneSlot(parts)) {
-      slots.put(0, parts);
-      return slots;
+    if (!topology.isCluster()) {
+      return Map.of(0, parts);
     }
+    Map<Integer, List<T>> slots = new LinkedHashMap<>();
     for (T part : parts) {
       int slot = SlotHash.getSlot(Keyspace.key(account.apply(part)));
       slots.computeIfAbsent(slot, none -> new ArrayList<>()).add(part);

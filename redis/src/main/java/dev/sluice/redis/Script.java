@@ -22,6 +22,7 @@ record Script(String text, String digest) {
           "parts",
           "log",
           "form",
+          "locks",
           "account",
           "take");
 

@@ -2,6 +2,7 @@ package dev.sluice.redis;
 
 import com.github.benmanes.caffeine.cache.Cache;
 import com.github.benmanes.caffeine.cache.Caffeine;
+import dev.sluice.IdReusedException;
 import dev.sluice.Terms;
 import java.util.ArrayList;
 import java.util.List;
@@ -142,6 +143,9 @@ final class Sender {
   }
 
   private void sendAlone(Operation<?> operation, boolean quickly, int tries, List<Long> moments) {
+    if (operation.answer.isDone()) {
+      return; // it was given up meanwhile
+    }
     Batch batch = new Batch(this::encode, !gathers);
     batch.add(operation, quickly);
     fly(batch, tries, moments);
@@ -247,7 +251,14 @@ final class Sender {
   }
 
   private static <R> void complete(Operation<R> operation, Object reply) {
-    operation.answer.complete(operation.read(reply));
+    R answer;
+    try {
+      answer = operation.read(reply);
+    } catch (IdReusedException e) { // the mistake of one caller, not of the others in the batch
+      operation.answer.completeExceptionally(e);
+      return;
+    }
+    operation.answer.complete(answer);
   }
 
   /** Sends again what was certainly not done, or is safe to do again; fails the rest. */

@@ -17,11 +17,27 @@ public final class StoreFault extends RuntimeException {
 
   private final String kind;
   private final boolean unclear;
+  private final boolean silent;
 
   StoreFault(String kind, boolean unclear, String message, Throwable cause) {
+    this(kind, unclear, false, message, cause);
+  }
+
+  private StoreFault(
+      String kind, boolean unclear, boolean silent, String message, Throwable cause) {
     super(message, cause);
     this.kind = kind;
     this.unclear = unclear;
+    this.silent = silent;
+  }
+
+  /**
+   * A call that was not answered within its time.
+   *
+   * @param silent whether nothing at all was read from its Redis node meanwhile
+   */
+  static StoreFault timeout(String message, boolean silent) {
+    return new StoreFault("timeout", true, silent, message, new TimeoutException(message));
   }
 
   /** The fault in an error of the client: what Redis called it, or that nobody knows the end. */
@@ -65,6 +81,11 @@ public final class StoreFault extends RuntimeException {
   /** A short word for metrics: {@code timeout}, {@code connection}, {@code readonly}, …. */
   public String kind() {
     return kind;
+  }
+
+  /** Whether its Redis node answered nobody at all while this call waited. */
+  boolean silent() {
+    return silent;
   }
 
   /** Whether the operation may have been carried out all the same. */

@@ -6,11 +6,14 @@ import io.lettuce.core.ReadFrom;
 import io.lettuce.core.RedisClient;
 import io.lettuce.core.RedisURI;
 import io.lettuce.core.SocketOptions;
+import io.lettuce.core.TimeoutOptions;
+import io.lettuce.core.api.StatefulRedisConnection;
 import io.lettuce.core.cluster.ClusterClientOptions;
 import io.lettuce.core.cluster.ClusterTopologyRefreshOptions;
 import io.lettuce.core.cluster.RedisClusterClient;
 import io.lettuce.core.cluster.api.StatefulRedisClusterConnection;
 import io.lettuce.core.cluster.api.async.RedisClusterAsyncCommands;
+import io.lettuce.core.cluster.models.partitions.RedisClusterNode;
 import io.lettuce.core.masterreplica.MasterReplica;
 import io.lettuce.core.masterreplica.StatefulRedisMasterReplicaConnection;
 import io.lettuce.core.pubsub.StatefulRedisPubSubConnection;
@@ -20,12 +23,18 @@ import io.lettuce.core.resource.NettyCustomizer;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelFuture;
 import io.netty.util.HashedWheelTimer;
+import io.netty.util.Timeout;
 import io.netty.util.Timer;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Executors;
 import java.util.concurrent.RejectedExecutionException;
@@ -51,11 +60,13 @@ final class Topology implements AutoCloseable {
   private static final Duration SILENCE = Duration.ofMillis(1_500);
   private static final Duration LOOK_PAUSE = Duration.ofMillis(200);
   private static final Duration RETRY_PAUSE = Duration.ofMillis(500);
+  private static final String ONE_NODE = "";
   private static final int MOST_QUEUED = 10_000;
   private static final Pattern CLUSTER = Pattern.compile("(rediss?)-cluster://(.*@)?(.*)");
 
   private final ScheduledExecutorService chores =
       Executors.newSingleThreadScheduledExecutor(Topology::choresThread);
+  private final CompletableFuture<@Nullable Void> tried = new CompletableFuture<>();
   private final Set<Channel> channels = ConcurrentHashMap.newKeySet();
   private final AtomicLong lookedNanos = new AtomicLong(System.nanoTime() - LOOK_PAUSE.toNanos());
   // The client's own timer looks every 100 ms, longer than a decision may take.
@@ -65,8 +76,11 @@ final class Topology implements AutoCloseable {
   private final AbstractRedisClient client;
   private final RedisURI uri;
   private final boolean looksAtReplicas;
+  private final Map<String, Pulse.Meter> meters = new ConcurrentHashMap<>();
   private volatile @Nullable RedisClusterAsyncCommands<String, String> commands;
+  private volatile @Nullable StatefulRedisClusterConnection<String, String> cluster;
   private volatile @Nullable RedisClusterAsyncCommands<String, String> replicas;
+  private volatile @Nullable RedisClient replicaClient;
   private volatile @Nullable String trouble; // what keeps it from Redis, as it was last told
   private volatile boolean closed;
 
@@ -81,7 +95,7 @@ final class Topology implements AutoCloseable {
                 new NettyCustomizer() {
                   @Override
                   public void afterChannelInitialized(Channel channel) {
-                    Pulse.watch(channel);
+                    Pulse.watch(channel, Topology.this::metersOf);
                     channels.add(channel);
                     channel.closeFuture().addListener(closed -> channels.remove(channel));
                   }
@@ -102,12 +116,23 @@ final class Topology implements AutoCloseable {
 
   /** Connects; if Redis cannot be reached, goes on trying in the background. */
   static Topology connect(String uri, boolean looksAtReplicas) {
+    Topology topology = of(uri, looksAtReplicas);
+    topology.tryToConnect();
+    return topology;
+  }
+
+  /** Connects in the background from the start; {@link #tried()} tells when it has. */
+  static Topology connectInBackground(String uri) {
+    Topology topology = of(uri, false);
+    topology.later(Duration.ZERO, topology::tryToConnect);
+    return topology;
+  }
+
+  private static Topology of(String uri, boolean looksAtReplicas) {
     Matcher cluster = CLUSTER.matcher(uri);
     boolean isCluster = cluster.matches();
     List<RedisURI> uris = isCluster ? clusterNodes(cluster) : List.of(read(uri));
-    Topology topology = new Topology(uris, isCluster, looksAtReplicas);
-    topology.tryToConnect();
-    return topology;
+    return new Topology(uris, isCluster, looksAtReplicas);
   }
 
   private void tryToConnect() {
@@ -116,25 +141,33 @@ final class Topology implements AutoCloseable {
     }
     try {
       if (client instanceof RedisClusterClient cluster) {
-        commands = cluster.connect(Utf8.CODEC).async();
+        StatefulRedisClusterConnection<String, String> found = cluster.connect(Utf8.CODEC);
+        this.cluster = found;
+        commands = found.async();
       } else {
         commands = ((RedisClient) client).connect(Utf8.CODEC, uri).async();
       }
       if (looksAtReplicas) {
         replicas = connectToReplicas();
       }
-      warnOfEviction();
       if (trouble != null) {
         LOG.info("Reached Redis at {}", this);
       }
     } catch (RuntimeException e) {
       String found = rootMessage(e);
-      if (!found.equals(trouble)) {
+      if (!found.equals(trouble) && !closed) {
         LOG.error("Cannot reach Redis at {}: {}; trying again until it is there", this, found);
       }
       trouble = found;
       later(RETRY_PAUSE, this::tryToConnect);
+    } finally {
+      tried.complete(null);
     }
+  }
+
+  /** Done when the first attempt to connect has ended, well or not. */
+  CompletableFuture<@Nullable Void> tried() {
+    return tried;
   }
 
   /** Does something that may block, after a pause, in a thread of its own; not once closed. */
@@ -169,6 +202,19 @@ final class Topology implements AutoCloseable {
     return thread;
   }
 
+  /** A client whose connections say nothing about whether the master answers. */
+  private RedisClient replicaClient() {
+    RedisClient found = replicaClient;
+    if (found == null) {
+      found =
+          RedisClient.create(
+              resources.mutate().nettyCustomizer(new NettyCustomizer() {}).build(), uri);
+      found.setOptions(options(ClientOptions.builder()).build());
+      replicaClient = found;
+    }
+    return found;
+  }
+
   private RedisClusterAsyncCommands<String, String> connectToReplicas() {
     if (client instanceof RedisClusterClient cluster) {
       StatefulRedisClusterConnection<String, String> found = cluster.connect(Utf8.CODEC);
@@ -176,31 +222,9 @@ final class Topology implements AutoCloseable {
       return found.async();
     }
     StatefulRedisMasterReplicaConnection<String, String> found =
-        MasterReplica.connect((RedisClient) client, Utf8.CODEC, uri);
+        MasterReplica.connect(replicaClient(), Utf8.CODEC, uri);
     found.setReadFrom(ReadFrom.REPLICA_PREFERRED);
     return found.async();
-  }
-
-  /** A full Redis that evicts keys forgets locks and limits: that has to be known. */
-  private void warnOfEviction() {
-    commands()
-        .info("memory")
-        .thenAccept(
-            info -> {
-              boolean safe =
-                  info.contains("maxmemory_policy:noeviction") || info.contains("maxmemory:0\r");
-              if (!safe) {
-                LOG.warn(
-                    "Redis at {} evicts keys when it is full (maxmemory-policy): limits and locks can be"
-                        + " forgotten before their time. Expected: noeviction",
-                    this);
-              }
-            })
-        .exceptionally(
-            error -> {
-              LOG.warn("Whether Redis evicts keys is not known: {}", rootMessage(error));
-              return null;
-            });
   }
 
   RedisClusterAsyncCommands<String, String> commands() {
@@ -215,8 +239,98 @@ final class Topology implements AutoCloseable {
     return found;
   }
 
+  /** Every master that has slots, by its address; a Redis that is no Cluster, as one. */
+  Map<String, CompletionStage<? extends RedisClusterAsyncCommands<String, String>>> masters() {
+    StatefulRedisClusterConnection<String, String> connection = cluster;
+    if (connection == null) {
+      return Map.of(toString(), CompletableFuture.completedFuture(commands()));
+    }
+    Map<String, CompletionStage<? extends RedisClusterAsyncCommands<String, String>>> masters =
+        new LinkedHashMap<>();
+    for (RedisClusterNode node : connection.getPartitions()) {
+      if (node.is(RedisClusterNode.NodeFlag.UPSTREAM) && !node.hasNoSlots()) {
+        masters.put(
+            name(node.getUri().getHost(), node.getUri().getPort()),
+            connection
+                .getConnectionAsync(node.getNodeId())
+                .thenApply(StatefulRedisConnection::async));
+      }
+    }
+    return masters;
+  }
+
   boolean isCluster() {
     return client instanceof RedisClusterClient;
+  }
+
+  /** The node that decisions on a slot go to, as far as it is known; one name if there is one. */
+  String nodeOf(int slot) {
+    StatefulRedisClusterConnection<String, String> found = cluster;
+    RedisClusterNode owner = found == null ? null : found.getPartitions().getPartitionBySlot(slot);
+    return owner == null ? ONE_NODE : name(owner.getUri().getHost(), owner.getUri().getPort());
+  }
+
+  /** Whether decisions can go to a node, as far as that is known. */
+  boolean hasSlots(String node) {
+    StatefulRedisClusterConnection<String, String> found = cluster;
+    if (found == null || node.equals(ONE_NODE)) {
+      return true;
+    }
+    for (RedisClusterNode each : found.getPartitions()) {
+      if (name(each.getUri().getHost(), each.getUri().getPort()).equals(node)) {
+        return each.is(RedisClusterNode.NodeFlag.UPSTREAM) && !each.hasNoSlots();
+      }
+    }
+    return false;
+  }
+
+  /** What is read from a node. */
+  Pulse.Meter meter(String node) {
+    return meters.computeIfAbsent(node, unknown -> new Pulse.Meter());
+  }
+
+  /** The meters of the node that a connection leads to, by its address and by its name. */
+  private List<Pulse.Meter> metersOf(Channel channel) {
+    if (!isCluster() || !(channel.remoteAddress() instanceof InetSocketAddress address)) {
+      return List.of(meter(ONE_NODE));
+    }
+    InetAddress resolved = address.getAddress();
+    String byName = name(address.getHostString(), address.getPort());
+    String byAddress =
+        resolved == null ? byName : name(resolved.getHostAddress(), address.getPort());
+    return byName.equals(byAddress)
+        ? List.of(meter(byName))
+        : List.of(meter(byName), meter(byAddress));
+  }
+
+  private static String name(String host, int port) {
+    return host + ":" + port;
+  }
+
+  /** Asks a node for a sign of life. */
+  CompletionStage<String> ping(String node) {
+    try {
+      StatefulRedisClusterConnection<String, String> found = cluster;
+      if (found == null || node.equals(ONE_NODE)) {
+        return commands().ping();
+      }
+      int colon = node.lastIndexOf(':');
+      return found
+          .getConnectionAsync(node.substring(0, colon), Integer.parseInt(node.substring(colon + 1)))
+          .thenCompose(connection -> connection.async().ping());
+    } catch (RuntimeException e) {
+      return CompletableFuture.failedFuture(e);
+    }
+  }
+
+  /** Does something that does not block, after a pause. */
+  void soon(Duration pause, Runnable task) {
+    try {
+      Timeout unused =
+          timer.newTimeout(timeout -> task.run(), pause.toMillis(), TimeUnit.MILLISECONDS);
+    } catch (IllegalStateException stopped) {
+      LOG.debug("Connection to {} is closed; task skipped", this);
+    }
   }
 
   boolean looksAtReplicas() {
@@ -237,8 +351,17 @@ final class Topology implements AutoCloseable {
         : ((RedisClient) client).connectPubSub(Utf8.CODEC, uri);
   }
 
-  /** Looks for the master anew: the one we talk to says that it is none, or nothing at all. */
+  /** Looks for the master anew, because nothing answers: connections that are dead are closed. */
   void findMaster() {
+    findMaster(false);
+  }
+
+  /** Looks for the master anew, because the one we talk to is none any more. */
+  void dropMaster() {
+    findMaster(true);
+  }
+
+  private void findMaster(boolean dropsAll) {
     long last = lookedNanos.get();
     long now = System.nanoTime();
     if (now - last < LOOK_PAUSE.toNanos() || !lookedNanos.compareAndSet(last, now)) {
@@ -249,7 +372,7 @@ final class Topology implements AutoCloseable {
       cluster.refreshPartitionsAsync();
     }
     for (Channel channel : channels) {
-      if (!isCluster() || Pulse.isSilent(channel, SILENCE)) {
+      if ((dropsAll && !isCluster()) || Pulse.isSilent(channel, SILENCE)) {
         ChannelFuture unused = channel.close(); // the client connects again, and asks where to
       }
     }
@@ -259,6 +382,11 @@ final class Topology implements AutoCloseable {
   public void close() {
     closed = true;
     chores.shutdownNow();
+    tried.complete(null);
+    RedisClient reading = replicaClient;
+    if (reading != null) {
+      reading.shutdown(0, 1, TimeUnit.SECONDS);
+    }
     client.shutdown(0, 1, TimeUnit.SECONDS);
     resources.shutdown(0, 1, TimeUnit.SECONDS).awaitUninterruptibly();
     timer.stop();
@@ -301,6 +429,8 @@ final class Topology implements AutoCloseable {
         .disconnectedBehavior(ClientOptions.DisconnectedBehavior.REJECT_COMMANDS)
         .requestQueueSize(MOST_QUEUED)
         .publishOnScheduler(false)
+        // Its timers cannot tell a pause of this process from a Redis that does not answer.
+        .timeoutOptions(TimeoutOptions.builder().timeoutCommands(false).build())
         .socketOptions(
             SocketOptions.builder().connectTimeout(CONNECT_TIMEOUT).tcpNoDelay(true).build());
     return builder;

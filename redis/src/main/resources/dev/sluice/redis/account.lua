@@ -126,9 +126,9 @@ local function later(a, b)
   return a.till >= b.till and a or b
 end
 
--- Whether the present has nothing to tell: all has come back, the log after the given memory, or
--- nothing was ever taken from a bucket that is shut.
-local function is_untouched(account, memory, now)
+-- Whether everything that its tallies counted has come back, or was never taken from a bucket that is
+-- shut.
+local function is_back(account, now)
   for _, tally in ipairs(account.tallies) do
     local used
     if tally.kind == 'b' then
@@ -142,7 +142,13 @@ local function is_untouched(account, memory, now)
       return false
     end
   end
-  return log.not_before(account) == 0 or log.not_before(account) <= now - memory
+  return true
+end
+
+-- Whether the present has nothing to tell: all has come back, the log after the given memory.
+local function is_untouched(account, memory, now)
+  local newest = is_back(account, now) and log.not_before(account)
+  return newest and (newest == 0 or newest <= now - memory)
 end
 
 -- The strictest state of a moment, in place of all that is known.
@@ -255,21 +261,18 @@ end
 
 local function announce_lock(account, now, reason)
   local lock = account.lock
-  redis.call('SET', account.key .. '!lock', text(lock.till) .. ' ' .. reason, 'PX',
+  unless_away('SET', account.key .. '!lock', text(lock.till) .. ' ' .. reason, 'PX',
     text(ceil_div(lock.till - now, 1000) + 1000))
+  lock_index.add(account.key, lock.till, now)
 end
 
 -- How long until a cost fits at the i-th limit, were it not for the lock.
-local function retry_after(account, i, now, cost, id)
+local function retry_after(account, i, now, cost)
   local limit = account.terms.limits[i]
   local effective = account.effective
   local wait
   if limit.kind == 'l' then
-    if id ~= '' and log.remembers(account, id, effective - account.terms.log_memory) then
-      wait = 0
-    else
-      wait = log.retry_after(account, limit, effective, cost)
-    end
+    wait = log.retry_after(account, limit, effective, cost)
   else
     wait = KINDS[limit.kind].retry_after(limit, account.tallies[limit.place], effective, cost)
   end
@@ -277,27 +280,24 @@ local function retry_after(account, i, now, cost, id)
 end
 
 -- Whether every limit has room; whether one is overdrawn by a cost that would fit another time.
-local function room(account, now, cost, id)
+local function room(account, now, cost)
   local over, never = false, false
   for i = 1, #account.terms.limits do
-    local wait = retry_after(account, i, now, cost, id)
+    local wait = retry_after(account, i, now, cost)
     never = never or wait == NEVER
     over = over or wait > 0
   end
   return not over and not never, over and not never
 end
 
--- Counts a cost; `manner` is plus, recording or knocking.
-local function count(account, cost, manner, id, is_named)
+-- Counts a cost; `manner` is plus, recording or knocking, `name` is the call's in a log.
+local function count(account, cost, manner, name)
   local terms, effective = account.terms, account.effective
   for i, limit in ipairs(terms.counted) do
     account.tallies[i] = KINDS[limit.kind][manner](limit, account.tallies[i], effective, cost)
   end
   if terms.has_log then
-    local since = effective - terms.log_memory
-    if not (is_named and log.remembers(account, id, since)) then
-      log.add(account, effective, cost, id, since, terms.log_most, manner ~= 'plus')
-    end
+    log.add(account, effective, cost, name, effective - terms.log_memory, terms.log_most, manner ~= 'plus')
   end
   account.changed = true
   if effective > now then -- what was in debt may not be any more, under a larger limit

@@ -138,8 +138,9 @@ end
 
 function bucket.read(part)
   local P, R, full_at, units, indebted_at = part:match('^b(%d+)/(%d+),(%d+),(%d+),(%d+)$')
-  return P and {
-    kind = 'b', P = tonumber(P), R = tonumber(R), full_at = tonumber(full_at),
+  P, R = tonumber(P or 0), tonumber(R or 0)
+  return P > 0 and R > 0 and {
+    kind = 'b', P = P, R = R, full_at = tonumber(full_at),
     units = tonumber(units), indebted_at = tonumber(indebted_at),
   }
 end
@@ -154,7 +155,7 @@ end
 
 function bucket.read_short(value)
   local since, m, e = value:match('^([1-9]%d*)(%d%d%d)(%d)$')
-  return since and {
+  return since and m ~= '000' and {
     kind = 'b', P = tonumber(m) * 10 ^ tonumber(e), R = 1, full_at = tonumber(since) + EPOCH,
     units = 0, indebted_at = 0,
   }

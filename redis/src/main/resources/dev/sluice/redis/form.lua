@@ -12,9 +12,9 @@
 -- are, and one number for each, a double of eight bytes with the lowest first:
 --   #b36000000/1;f1h,3600000000,10000# then numbers: see bucket and window
 -- Beside it: key!log (see log.lua); key!lock, "until reason", while the lock lasts, for those who
--- list locks or look at a replica; key!call!ID, the reply to a call with an id, for a
--- minute (with ! and a digest of its other accounts' keys, if it has any);
--- key!done!ID@TAKEN, a receipt that was settled. Every key has a TTL.
+-- list locks or look at a replica (see also locks.lua); key!done!ID@TAKEN, a receipt that was settled
+-- (with ! and a digest of its other accounts' keys, if it has any). Calls with an id, and what they
+-- hold: see take.lua. Every key has a TTL.
 
 local KINDS = {b = bucket, f = window, s = parts}
 
@@ -34,6 +34,12 @@ local function get(key)
   return nil, true
 end
 
+-- Whether arithmetic can bear what a tally says: a number too large would end in no TTL at all.
+local function is_sane(tally)
+  local ends = tally and KINDS[tally.kind].ends(tally, tally)
+  return ends and ends >= 0 and ends <= EXACT
+end
+
 -- The tallies of a packed account, or nil if it is not ours.
 local function read_packed(value)
   local head = value:match('^#([^#]*)#') or ''
@@ -43,7 +49,7 @@ local function read_packed(value)
     local number = #value >= place + 7 and struct.unpack('<d', value, place)
     local is_whole = number and number >= 0 and number <= EXACT and fmod(number, 1) == 0
     local tally = unpacked and is_whole and unpacked(part, number)
-    if not tally then
+    if not is_sane(tally) then
       return nil
     end
     tallies[#tallies + 1], place = tally, place + 8
@@ -64,6 +70,13 @@ local function write_packed(account)
   return terms.head .. struct.pack('<' .. ('d'):rep(#numbers), unpack(numbers))
 end
 
+-- A whole number that is a moment, or nil.
+local function moment_of(digits)
+  return digits:find('^%d+$') and tonumber(digits)
+end
+
+local TOO_LONG = ('%d'):rep(17) -- no number of ours has that many digits
+
 local function read(account, value)
   account.tallies = {}
   account.full_since = 0
@@ -75,7 +88,8 @@ local function read(account, value)
     foreign = foreign + 1
     return
   elseif first >= 48 and first <= 57 then
-    account.tallies[1] = bucket.read_short(value)
+    local tally = bucket.read_short(value)
+    account.tallies[1] = is_sane(tally) and tally or nil
     foreign = foreign + (account.tallies[1] and 0 or 1)
     return
   elseif first == 35 then
@@ -84,11 +98,15 @@ local function read(account, value)
     foreign = foreign + (tallies and 0 or 1)
     return
   end
+  local too_long = value:find(TOO_LONG)
   for part in value:gmatch('[^;]+') do
     local letter = part:sub(1, 1)
     local ours
-    if KINDS[letter] then
+    if too_long then
+      ours = nil
+    elseif KINDS[letter] then
       ours = KINDS[letter].read(part)
+      ours = is_sane(ours) and ours
       account.tallies[#account.tallies + 1] = ours
     elseif letter == 'L' then
       local from, till, nth, memory = part:match('^L(%d+),(%d+),(%d+),(%d+)$')
@@ -97,7 +115,7 @@ local function read(account, value)
         from = tonumber(from), till = tonumber(till), nth = tonumber(nth), memory = tonumber(memory),
       }
     elseif letter == 'A' or letter == 'l' then
-      ours = tonumber(part:sub(2))
+      ours = moment_of(part:sub(2))
       account[letter == 'A' and 'aside' or 'full_since'] = ours
     end
     if not ours then

@@ -1,8 +1,8 @@
 -- Sliding log: at most `limit` in any `window`, exact to the microsecond.
 --
 -- A sorted set beside the account's string, under the same key with !log behind it: score = the
--- moment (microseconds), member = the call's id. A call of cost c is c members: the id, and the id
--- with a unit separator (0x1F) and a number, 2 to c. All logs of an account share the set: a shorter
+-- moment (microseconds), member = the call's name. A call of cost c is c members: the name, and the
+-- name with a unit separator (0x1F) and a number, 2 to c. All logs of an account share the set: a shorter
 -- window looks at the end of a longer one. `full_since` stands in the account's string: the log
 -- counts as full for one window from that moment (after a clock came back from far ahead).
 
@@ -22,8 +22,9 @@ end
 function log.not_before(account)
   if not account.newest then
     local reply = log_call('ZRANGE', account.log_key, -1, -1, 'WITHSCORES')
-    account.foreign_log = reply == nil
-    account.newest = reply and reply[2] and tonumber(reply[2]) or 0
+    local newest = reply and tonumber(reply[2] or 0) or -1
+    account.foreign_log = not (newest >= 0 and newest <= EXACT)
+    account.newest = account.foreign_log and 0 or newest
   end
   return max(account.newest, account.full_since)
 end
@@ -62,23 +63,24 @@ function log.reset_after(account, limit, now)
   return newest == 0 and 0 or max(0, newest + limit.W - now)
 end
 
-function log.remembers(account, id, since)
-  if account.newest == 0 then
-    return false
-  end
-  local score = redis.call('ZSCORE', account.log_key, id)
-  return score and tonumber(score) > since
+local LONGEST_MADE_ID = 13
+
+-- The name of a call in the log, by the id of its receipt and the moment at which it was counted. An
+-- id that was made for one call is a name. A longer one stands for an id that the caller chose: once
+-- that is forgotten it may come again while its first call is still in the log.
+function log.name(id, moment)
+  return #id > LONGEST_MADE_ID and id .. '@' .. text(moment) or id
 end
 
 -- Forgets so many of the oldest members; members of one moment have no order, so the newest call is
--- spared by its id.
-local function forget_oldest(account, id, cost, excess)
+-- spared by its name.
+local function forget_oldest(account, name, cost, excess)
   if excess <= 0 then
     return
   end
-  local newest = {[id] = true}
+  local newest = {[name] = true}
   for i = 2, cost do
-    newest[id .. '\31' .. i] = true
+    newest[name .. '\31' .. i] = true
   end
   for _, member in ipairs(redis.call('ZRANGE', account.log_key, 0, excess + cost - 1)) do
     if excess > 0 and not newest[member] then
@@ -88,7 +90,7 @@ local function forget_oldest(account, id, cost, excess)
   end
 end
 
-function log.add(account, now, cost, id, since, most, trims)
+function log.add(account, now, cost, name, since, most, trims)
   if account.foreign_log then
     redis.call('DEL', account.log_key)
     account.foreign_log = false
@@ -97,10 +99,10 @@ function log.add(account, now, cost, id, since, most, trims)
   end
   local score = text(now)
   cost = min(cost, most)
-  local members = {score, id}
+  local members = {score, name}
   for i = 2, cost do
     members[#members + 1] = score
-    members[#members + 1] = id .. '\31' .. i
+    members[#members + 1] = name .. '\31' .. i
     if #members >= 4000 then
       redis.call('ZADD', account.log_key, unpack(members))
       members = {}
@@ -110,15 +112,15 @@ function log.add(account, now, cost, id, since, most, trims)
     redis.call('ZADD', account.log_key, unpack(members))
   end
   if trims then
-    forget_oldest(account, id, cost, redis.call('ZCARD', account.log_key) - most)
+    forget_oldest(account, name, cost, redis.call('ZCARD', account.log_key) - most)
   end
   account.newest = now
   account.log_written = true
 end
 
-function log.remove(account, id, cost, back)
+function log.remove(account, name, cost, back)
   for i = cost, max(1, cost - back + 1), -1 do
-    redis.call('ZREM', account.log_key, i == 1 and id or id .. '\31' .. i)
+    redis.call('ZREM', account.log_key, i == 1 and name or name .. '\31' .. i)
   end
   account.newest = nil
   account.log_written = true

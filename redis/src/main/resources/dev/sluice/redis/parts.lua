@@ -10,6 +10,7 @@
 -- ends of that text and no more, so its work does not grow with the number of parts.
 
 local parts = {}
+local MOST_PARTS = 3602 -- 3600 in a window, and one at either end
 
 local function parts_of(limit, total, part, count, older)
   return {
@@ -181,11 +182,18 @@ function parts.write(_, tally)
     .. text(tally.count) .. ',' .. tally.older
 end
 
+-- Whether a text is that of older parts, and not of more than a limit may have.
+local function are_parts(older)
+  local rest, many = older:gsub('%d+:%d+ ', '')
+  return rest == '' and many <= MOST_PARTS
+end
+
 function parts.read(value)
   local p, W, total, part, count, older = value:match(
     '^s(%d+)/(%d+),(%d+),(%d+),(%d+),([%d: ]*)$')
-  return p and {
-    kind = 's', p = tonumber(p), W = tonumber(W), total = tonumber(total), part = tonumber(part),
+  p, W = tonumber(p or 0), tonumber(W or 0)
+  return p > 0 and W > 0 and are_parts(older) and {
+    kind = 's', p = p, W = W, total = tonumber(total), part = tonumber(part),
     count = tonumber(count), older = older,
   }
 end

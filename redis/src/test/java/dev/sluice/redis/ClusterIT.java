@@ -2,6 +2,7 @@ package dev.sluice.redis;
 
 import static dev.sluice.redis.testing.RedisProcess.newest;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.sluice.Account;
 import dev.sluice.Call;
@@ -9,7 +10,9 @@ import dev.sluice.Decision;
 import dev.sluice.Identity;
 import dev.sluice.Limit;
 import dev.sluice.Limiter;
+import dev.sluice.LockPage;
 import dev.sluice.OnStoreFailure;
+import dev.sluice.Restriction;
 import dev.sluice.Rule;
 import dev.sluice.Rules;
 import dev.sluice.Store;
@@ -20,10 +23,14 @@ import dev.sluice.redis.testing.RedisServers;
 import io.lettuce.core.cluster.SlotHash;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 
@@ -134,7 +141,10 @@ class ClusterIT {
         AtomicBoolean goesOn = new AtomicBoolean(true);
         CompletableFuture<List<Crowd.Answer>> calling =
             Crowd.calling(
-                4, Duration.ofMillis(1), goesOn::get, () -> clearly(limiter, ann, unanswered));
+                4,
+                Duration.ofMillis(1),
+                goesOn::get,
+                () -> clearly(limiter, Call.of("r", ann), unanswered));
         for (int i = 0; i < 3; i++) {
           move(cluster, slot, home, away);
           move(cluster, slot, away, home);
@@ -143,7 +153,9 @@ class ClusterIT {
         long passed = Crowd.allowed(calling.join());
         Decision seen = limiter.decide(Call.of("r", ann).peeking());
         long counted = 2_000 - seen.balances().get(0).remaining();
-        passed += Crowd.allowed(Crowd.calling(4, 2_100, i -> clearly(limiter, ann, unanswered)));
+        passed +=
+            Crowd.allowed(
+                Crowd.calling(4, 2_100, i -> clearly(limiter, Call.of("r", ann), unanswered)));
 
         System.out.printf(
             "slot %d moved 6 times, %s: %d counted by then, %d passed of 2000, %d without answer%n",
@@ -154,14 +166,58 @@ class ClusterIT {
     }
   }
 
+  @Test
+  void callWithAnIdIsCountedOnceWhileItsSlotMoves() {
+    RedisCluster cluster = RedisServers.cluster(newest());
+    Identity ann = Identity.of("member", "ann");
+    int slot = slot("member", "ann", false);
+    RedisProcess home = cluster.ownerOf(slot);
+    RedisProcess away =
+        cluster.masters().stream().filter(master -> master != home).findFirst().orElseThrow();
+    Rule rule = Rule.named("r").by("member").limit(Limit.log(100_000, LONG)).build();
+    int calls = 200;
+    AtomicInteger unanswered = new AtomicInteger();
+    AtomicInteger sent = new AtomicInteger();
+    try (Store store = RedisStore.at(cluster.uri()).openBare();
+        Limiter limiter = Limiter.of(store, Rules.of(rule))) {
+      for (int i = 0; i < calls; i++) {
+        limiter.decide(Call.of("r", ann).withId("id" + i));
+      }
+      AtomicBoolean goesOn = new AtomicBoolean(true);
+      CompletableFuture<List<Crowd.Answer>> calling =
+          Crowd.calling(
+              4,
+              Duration.ofMillis(1),
+              goesOn::get,
+              () -> {
+                String id = "id" + sent.getAndIncrement() % calls;
+                return clearly(limiter, Call.of("r", ann).withId(id), unanswered);
+              });
+      for (int i = 0; i < 2; i++) {
+        move(cluster, slot, home, away);
+        move(cluster, slot, away, home);
+      }
+      goesOn.set(false);
+      long passed = Crowd.allowed(calling.join());
+
+      Decision seen = limiter.decide(Call.of("r", ann).peeking());
+      System.out.printf(
+          "slot %d moved 4 times: %d ids sent again %d times, %d passed, %d without answer%n",
+          slot, calls, sent.get(), passed, unanswered.get());
+      assertThat(100_000 - seen.balances().get(0).remaining()).isEqualTo(calls);
+      assertThat(passed).isEqualTo((long) sent.get() - unanswered.get());
+    }
+    home.command("FLUSHALL");
+  }
+
   /** A decision; if a slot on its way kept the call from being carried out, one by policy. */
-  private static Decision clearly(Limiter limiter, Identity identity, AtomicInteger unanswered) {
+  private static Decision clearly(Limiter limiter, Call call, AtomicInteger unanswered) {
     try {
-      return limiter.decide("r", identity);
+      return limiter.decide(call);
     } catch (StoreFault fault) {
       assertThat(fault.unclear()).as("%s", fault.getMessage()).isFalse();
       unanswered.incrementAndGet();
-      return new Decision.Unmetered(false, List.of(), String.valueOf(fault.getMessage()));
+      return new Decision.Unmetered(false, String.valueOf(fault.getMessage()));
     }
   }
 
@@ -234,5 +290,116 @@ class ClusterIT {
         assertThat(millis).as("node timeout 2 s, election, look-up").isLessThan(20_000);
       }
     }
+  }
+
+  @Test
+  void locksSetWhileTheirSlotMovesAreListedOnceAndNoKeyIsInTheWay() {
+    RedisCluster cluster = RedisServers.cluster(newest());
+    cluster.masters().forEach(master -> master.command("FLUSHALL"));
+    List<Identity> members = membersOfOnePartition(200);
+    int slot = SlotHash.getSlot(Keyspace.key(new Account("r", members.get(0))));
+    RedisProcess home = cluster.ownerOf(slot);
+    RedisProcess away =
+        cluster.masters().stream().filter(master -> master != home).findFirst().orElseThrow();
+    Rule rule = Rule.named("r").by("member").limit(Limit.fixed(1, LONG)).lock(LONG).build();
+    try (Store store = RedisStore.at(cluster.uri()).openBare();
+        Limiter limiter = Limiter.of(store, Rules.of(rule))) {
+      members.forEach(member -> assertThat(limiter.decide("r", member).allowed()).isTrue());
+      AtomicBoolean goesOn = new AtomicBoolean(true);
+      AtomicInteger unanswered = new AtomicInteger();
+      AtomicInteger calls = new AtomicInteger();
+      CompletableFuture<List<Crowd.Answer>> calling =
+          Crowd.calling(
+              2,
+              Duration.ofMillis(5),
+              goesOn::get,
+              () -> {
+                int call = calls.getAndIncrement();
+                return clearly(
+                    limiter, Call.of("r", members.get(call % members.size())), unanswered);
+              });
+      int moves = 0;
+      while (moves < 4 || calls.get() < 2 * members.size()) {
+        move(cluster, slot, home, away); // fails if a key is on both nodes
+        move(cluster, slot, away, home);
+        moves += 2;
+      }
+      goesOn.set(false);
+      long passed = Crowd.allowed(calling.join());
+
+      List<Account> locked = new ArrayList<>();
+      for (Identity member : members) {
+        if (limiter.decide(Call.of("r", member).peeking()).locked()) {
+          locked.add(new Account("r", member));
+        }
+      }
+      LockPage page = store.locks(null, 1_000, null).toCompletableFuture().join();
+      System.out.printf(
+          "slot %d moved %d times: %d calls, %d passed, %d locked, %d without answer%n",
+          slot, moves, calls.get(), passed, locked.size(), unanswered.get());
+      assertThat(passed).isZero();
+      assertThat(locked).isNotEmpty();
+      assertThat(page.locks().stream().map(Restriction::account))
+          .containsExactlyInAnyOrderElementsOf(locked);
+      assertThat(page.total()).isEqualTo(locked.size());
+    }
+  }
+
+  private static List<Identity> membersOfOnePartition(int many) {
+    int partition = Keyspace.partition(new Account("r", Identity.of("member", "m0")));
+    return IntStream.iterate(0, i -> i + 1)
+        .mapToObj(i -> Identity.of("member", "m" + i))
+        .filter(member -> Keyspace.partition(new Account("r", member)) == partition)
+        .limit(many)
+        .toList();
+  }
+
+  @Test
+  void locksAreListedWholeOrWithAnErrorWhenAMasterFails() {
+    try (RedisCluster cluster = RedisCluster.startWithQuickFailover(newest());
+        Store store = RedisStore.at(cluster.uri()).openBare()) {
+      Set<Account> set = new HashSet<>();
+      List<CompletableFuture<Restriction>> locks = new ArrayList<>();
+      for (int i = 0; i < 500; i++) {
+        Account account = new Account("r", Identity.of("member", "m" + i));
+        set.add(account);
+        locks.add(store.lock(account, LONG, "by hand").toCompletableFuture());
+      }
+      locks.forEach(CompletableFuture::join);
+      assertThat(listed(store)).isEqualTo(set);
+      RedisProcess master = cluster.masters().get(1);
+      RedisProcess replica = cluster.all().get(4);
+      RedisCluster.await(() -> replica.command("DBSIZE").equals(master.command("DBSIZE")));
+
+      // Neither the master nor its replica answers: no list, and the error names who is missing.
+      master.pause();
+      replica.pause();
+      assertThatThrownBy(() -> listed(store))
+          .hasCauseInstanceOf(StoreFault.class)
+          .hasMessageContaining("Locks cannot be listed")
+          .hasMessageContaining(":locks");
+      replica.resume();
+      master.kill();
+
+      RedisCluster.await(() -> replica.command("INFO", "replication").contains("role:master"));
+      assertThat(cluster.masters().get(0).command("CLUSTER", "NODES"))
+          .as("the dead master is still known")
+          .contains(":" + master.port() + "@");
+      RedisCluster.await( // until the masters that are left agree that the Cluster is whole
+          () ->
+              cluster.masters().get(0).command("CLUSTER", "INFO").contains("cluster_state:ok")
+                  && cluster
+                      .masters()
+                      .get(2)
+                      .command("CLUSTER", "INFO")
+                      .contains("cluster_state:ok"));
+      assertThat(listed(store)).isEqualTo(set);
+    }
+  }
+
+  private static Set<Account> listed(Store store) {
+    LockPage page = store.locks(null, 1_000, null).toCompletableFuture().join();
+    assertThat(page.total()).isEqualTo(page.locks().size());
+    return page.locks().stream().map(Restriction::account).collect(Collectors.toSet());
   }
 }

@@ -58,7 +58,7 @@ class CommandsIT {
     server.command("SCRIPT", "FLUSH");
     server.command("CONFIG", "RESETSTAT");
     try (Store store = RedisStore.connect(server.uri())) {
-      assertThat(store.locks(null).toCompletableFuture().join()).isEmpty();
+      assertThat(store.locks(null, 1_000, null).toCompletableFuture().join().locks()).isEmpty();
       assertThat(server.info("commandstats", "cmdstat_evalsha")).isEqualTo(1);
       assertThat(server.info("commandstats", "cmdstat_eval")).isEqualTo(1);
       assertThat(server.command("DBSIZE")).isEqualTo("0");

@@ -10,6 +10,7 @@ import dev.sluice.Identity;
 import dev.sluice.Limit;
 import dev.sluice.Limiter;
 import dev.sluice.OnStoreFailure;
+import dev.sluice.Receipt;
 import dev.sluice.Rule;
 import dev.sluice.Rules;
 import dev.sluice.Store;
@@ -19,6 +20,7 @@ import dev.sluice.redis.testing.RedisProcess;
 import dev.sluice.redis.testing.RedisProcess.Binary;
 import dev.sluice.redis.testing.RedisServers;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
@@ -36,6 +38,7 @@ import org.junit.jupiter.params.provider.MethodSource;
 class FaultsIT {
   private static final Identity ANN = Identity.of("member", "ann");
   private static final Limit PLENTY = Limit.bucket(1_000_000, 1, Duration.ofSeconds(1));
+  private static final int CALLS = 2_000;
   private static final Limit FIXED = Limit.fixed(1_000_000, Duration.ofDays(1));
 
   private RedisProcess server;
@@ -73,7 +76,7 @@ class FaultsIT {
   }
 
   private static void awaitMetered(Limiter limiter) {
-    RedisCluster.await(() -> !(limiter.decide("r", ANN) instanceof Decision.Unmetered));
+    RedisCluster.await(() -> Crowd.isCounted(limiter.decide("r", ANN)));
   }
 
   @ParameterizedTest
@@ -125,14 +128,14 @@ class FaultsIT {
       double p99 = Crowd.millis(answers, 990);
       double worst = Crowd.millis(answers, 1_000);
       System.out.printf(
-          "SIGSTOP for 2 s, %s, deadline 50 ms: %d calls, 99 %% within %.1f ms, all within %.1f ms,"
+          "SIGSTOP for 2 s, %s, deadline 500 ms: %d calls, 99 %% within %.1f ms, all within %.1f ms,"
               + " metered again after %.0f ms%n",
           policy, answers.size(), p99, worst, recovery);
       assertThat(Crowd.byPolicy(answers)).isEqualTo(answers.size());
       boolean denies = policy == OnStoreFailure.DENY;
       assertThat(answers).allMatch(answer -> answer.decision().allowed() != denies);
-      assertThat(p99).isLessThan(50 + 20);
-      assertThat(worst).isLessThan(50 + 500);
+      assertThat(p99).as("after the first deadline answers come at once").isLessThan(250);
+      assertThat(worst).isLessThan(500 + 1_000);
     }
   }
 
@@ -152,6 +155,84 @@ class FaultsIT {
   }
 
   @Test
+  void outageLetsNoNodeThroughMoreThanItsShareBesideWhatWasCountedBefore() {
+    Rules rules = Rules.of(rule(Limit.fixed(100, Duration.ofDays(1)), OnStoreFailure.LOCAL));
+    try (Limiter here = Limiter.of(RedisStore.at(server.uri()).nodes(2).open(), rules);
+        Limiter there = Limiter.of(RedisStore.at(server.uri()).nodes(2).open(), rules)) {
+      for (int i = 0; i < 20; i++) {
+        assertThat(here.decide("r", ANN).countedBy()).isEqualTo(Decision.CountedBy.STORE);
+      }
+      server.pause();
+      for (Limiter node : List.of(here, there)) {
+        List<Crowd.Answer> answers = Crowd.calling(4, 500, i -> node.decide("r", ANN));
+
+        assertThat(answers)
+            .allMatch(answer -> answer.decision().countedBy() == Decision.CountedBy.LOCAL);
+        assertThat(answers.stream().filter(answer -> answer.decision().allowed())).hasSize(50);
+        assertThat(Crowd.millis(answers, 1_000)).isLessThan(500 + 1_000);
+      }
+      server.resume();
+      awaitMetered(here);
+    }
+  }
+
+  @Test
+  void locallyCountedCallCanBeGivenBackByItsOwnNodeOnly() {
+    Rules rules = Rules.of(rule(Limit.fixed(3, Duration.ofDays(1)), OnStoreFailure.LOCAL));
+    try (Limiter here = Limiter.of(RedisStore.connect(server.uri()), rules);
+        Limiter there = Limiter.of(RedisStore.connect(server.uri()), rules)) {
+      server.pause();
+      Receipt receipt = ((Decision.Allowed) here.decide("r", ANN)).receipt();
+      assertThat(here.decide("r", ANN).balances().get(0).remaining()).isEqualTo(1);
+
+      assertThatThrownBy(() -> there.giveBack(receipt).toCompletableFuture().join())
+          .hasCauseInstanceOf(IllegalArgumentException.class)
+          .hasMessageContaining("expected: settle it there");
+      assertThat(here.giveBack(receipt).toCompletableFuture().join()).isTrue();
+      assertThat(here.giveBack(receipt).toCompletableFuture().join()).isFalse();
+      assertThat(here.decide("r", ANN).balances().get(0).remaining()).isEqualTo(1);
+      server.resume();
+    }
+  }
+
+  @Test
+  void lockThatANodeKnowsOfStaysThroughAnOutage() {
+    Rule locking =
+        Rule.named("r")
+            .by("member")
+            .limit(Limit.fixed(3, Duration.ofDays(1)))
+            .lock(Duration.ofHours(1))
+            .build();
+    try (Limiter limiter = Limiter.of(RedisStore.connect(server.uri()), Rules.of(locking))) {
+      limiter.decide(Call.of("r", ANN).costing(3));
+      long until = limiter.decide("r", ANN).restrictedUntil().orElseThrow();
+      server.pause();
+      Decision first = limiter.decide(Call.of("r", ANN).costing(2));
+      server.resume();
+
+      assertThat(first.countedBy()).isEqualTo(Decision.CountedBy.LOCAL);
+      assertThat(first.allowed()).isFalse();
+      assertThat(first.restrictedUntil().orElseThrow()).isBetween(until - 1_000, until + 1_000);
+    }
+  }
+
+  @Test
+  void costAboveTheShareIsNotToldNever() {
+    Rules rules = Rules.of(rule(Limit.fixed(10, Duration.ofDays(1)), OnStoreFailure.LOCAL));
+    server.pause();
+    try (Limiter limiter = Limiter.of(RedisStore.at(server.uri()).nodes(4).open(), rules)) {
+      Decision seven = limiter.decide(Call.of("r", ANN).costing(7));
+      Decision eleven = limiter.decide(Call.of("r", ANN).costing(11));
+
+      assertThat(seven.allowed()).isFalse();
+      assertThat(seven.retryAfter()).isPresent();
+      assertThat(eleven.retryAfter()).isEmpty();
+    } finally {
+      server.resume();
+    }
+  }
+
+  @Test
   void callsThatGaveUpBeforeTheyWereSentAreNotCountedLater() {
     AtomicInteger faults = new AtomicInteger();
     Rules rules = Rules.of(rule(FIXED, OnStoreFailure.DENY));
@@ -161,17 +242,19 @@ class FaultsIT {
       awaitMetered(limiter);
       long before = counted(rules);
       server.pause();
-      List<Crowd.Answer> answers = Crowd.calling(40, 400, i -> limiter.decide("r", ANN));
+      List<CompletableFuture<Decision>> asked = new ArrayList<>();
+      for (int i = 0; i < CALLS; i++) {
+        asked.add(limiter.ask(Call.of("r", ANN)).toCompletableFuture());
+      }
+      asked.forEach(CompletableFuture::join);
       server.resume();
       awaitMetered(limiter);
 
-      long counted = counted(rules) - before;
-      System.out.printf(
-          "%d calls while stopped: %d waited for Redis, %d counted afterwards%n",
-          answers.size(), faults.get(), counted);
-      assertThat(Crowd.byPolicy(answers)).isEqualTo(400);
-      assertThat(faults.get()).as("the breaker keeps the others away").isLessThan(100);
-      assertThat(counted).isLessThanOrEqualTo(faults.get());
+      long counted = counted(rules) - before - 1; // the call that found Redis awake again
+      System.out.printf("%d calls while stopped: %d counted afterwards%n", CALLS, counted);
+      assertThat(asked).allMatch(call -> call.join() instanceof Decision.Unmetered);
+      RedisCluster.await(() -> faults.get() == CALLS); // all of them waited
+      assertThat(counted).as("three batches of 128 were under way").isLessThanOrEqualTo(3 * 128);
     }
   }
 
@@ -244,7 +327,7 @@ class FaultsIT {
       assertThat(limiter.decide("r", both)).isInstanceOf(Decision.Allowed.class);
 
       assertThat(Crowd.byPolicy(answers)).isEqualTo(refused ? 20 : 0);
-      assertThat(oom.get()).isEqualTo(refused ? 20 : 0);
+      RedisCluster.await(() -> oom.get() == (refused ? 20 : 0));
       assertThat(Crowd.millis(answers, 500)).as("no waiting for the deadline").isLessThan(200);
       Decision after = limiter.decide(Call.of("r", both).peeking());
       long taken = 2 + Crowd.allowed(answers);
@@ -260,7 +343,8 @@ class FaultsIT {
       Decision first = limiter.decide("r", ANN);
       double millis = (System.nanoTime() - start) / 1e6;
       assertThat(first).isInstanceOf(Decision.Unmetered.class);
-      assertThatThrownBy(() -> limiter.locks(null).toCompletableFuture().get(1, TimeUnit.SECONDS))
+      assertThatThrownBy(
+              () -> limiter.locks(null, 1_000, null).toCompletableFuture().get(1, TimeUnit.SECONDS))
           .hasRootCauseMessage("not connected");
 
       server.restart();

@@ -10,8 +10,12 @@ import dev.sluice.Decision;
 import dev.sluice.Identity;
 import dev.sluice.Limit;
 import dev.sluice.Limiter;
+import dev.sluice.LockPage;
+import dev.sluice.Restriction;
 import dev.sluice.Rule;
 import dev.sluice.Rules;
+import dev.sluice.Store;
+import dev.sluice.redis.testing.RedisCluster;
 import dev.sluice.redis.testing.RedisProcess;
 import dev.sluice.redis.testing.RedisProcess.Binary;
 import dev.sluice.redis.testing.RedisServers;
@@ -56,7 +60,7 @@ class ForeignValuesIT {
     server = RedisServers.single(binary);
     for (Limit limit :
         List.of(Limit.bucket(5, 5, HOUR), Limit.fixed(5, Duration.ofDays(1)), Limit.log(5, HOUR))) {
-      for (String suffix : List.of("", "!log", "!call!x", "!lock")) {
+      for (String suffix : List.of("", "!log", "!lock")) {
         for (boolean isList : new boolean[] {true, false}) {
           replacesForeign(limit, suffix, isList);
         }
@@ -216,7 +220,7 @@ class ForeignValuesIT {
             .isEqualTo(5 - i);
       }
       assertThat(limiter.decide("r", ANN).allowed()).isFalse();
-      assertThat(limiter.locks(null).toCompletableFuture().join()).hasSize(1);
+      assertThat(limiter.locks(null, 1_000, null).toCompletableFuture().join().locks()).hasSize(1);
       if (suffix.isEmpty()) {
         assertThat(store.foreignValues()).as("%s, %s", limit, key).isEqualTo(1);
       }
@@ -226,5 +230,105 @@ class ForeignValuesIT {
       server.command("DEL", key);
     }
     assertThat(server.keysWithoutTtl()).as("%s, %s", limit, key).isEmpty();
+  }
+
+  @ParameterizedTest
+  @MethodSource("dev.sluice.redis.testing.RedisProcess#binaries")
+  void indexOfLocksThatIsNoneIsReplacedAndStopsNobody(Binary binary) {
+    server = RedisServers.single(binary);
+    Rule rule = Rule.named("r").by("member").limit(Limit.bucket(1, 1, HOUR)).lock(HOUR).build();
+    Account ann = new Account("r", ANN);
+    String index = Keyspace.locksKey(Keyspace.partition(ann));
+    List<List<String>> strangers =
+        List.of(
+            List.of("SET", index, "not ours"),
+            List.of("RPUSH", index, "not ours"),
+            List.of("HSET", index, "not", "ours"));
+    for (List<String> stranger : strangers) {
+      server.command("FLUSHALL");
+      try (RedisStore store = RedisStore.at(server.uri()).openBare();
+          Limiter limiter = Limiter.of(store, Rules.of(rule))) {
+        server.command(stranger.toArray(new String[0]));
+        assertThat(listed(store)).isEmpty();
+        assertThat(store.foreignValues()).isEqualTo(1);
+
+        assertThat(limiter.decide("r", ANN).allowed()).isTrue();
+        assertThat(limiter.decide("r", ANN).locked()).isTrue();
+        assertThat(listed(store)).containsExactly(ann);
+        assertThat(store.foreignValues()).isEqualTo(2);
+
+        server.command("DEL", index);
+        server.command(stranger.toArray(new String[0]));
+        assertThat(limiter.lift("r", ANN).toCompletableFuture().join()).isTrue();
+        server.command(stranger.toArray(new String[0]));
+        assertThat(limiter.reset("r", ANN).toCompletableFuture().join()).isTrue();
+        assertThat(listed(store)).isEmpty();
+      }
+    }
+  }
+
+  private static List<Account> listed(Store store) {
+    LockPage page = store.locks(null, 1_000, null).toCompletableFuture().join();
+    assertThat(page.total()).isEqualTo(page.locks().size());
+    return page.locks().stream().map(Restriction::account).toList();
+  }
+
+  @Test
+  void entriesOfTheIndexThatNameNoAccountAreSkippedCountedAndRemoved() {
+    try (RedisStore store = RedisStore.at(server.uri()).openBare()) {
+      Account ann = new Account("r", ANN);
+      String index = Keyspace.locksKey(Keyspace.partition(ann));
+      store.lock(ann, HOUR, "fraud").toCompletableFuture().join();
+      Account elsewhere =
+          IntStream.iterate(0, i -> i + 1)
+              .mapToObj(i -> new Account("r", Identity.of("member", "m" + i)))
+              .filter(each -> Keyspace.partition(each) != Keyspace.partition(ann))
+              .findFirst()
+              .orElseThrow();
+      List<String> strangers =
+          List.of("", "no account", "r:", "r:member=%zz", "r:member=ann!x", elsewhere.toString());
+      for (String stranger : strangers) {
+        server.command("ZADD", index, "9000000000000000", stranger);
+      }
+      server.command("ZADD", index, "inf", "r:member=bob", "1.5", "r:member=eve");
+      server.command("ZADD", index, "9000000000000000.5", ann + "0");
+
+      LockPage page = store.locks(null, 1_000, null).toCompletableFuture().join();
+      assertThat(page.locks()).extracting(Restriction::account).containsExactly(ann);
+      assertThat(page.total()).isEqualTo(1);
+      assertThat(store.foreignValues()).isEqualTo(strangers.size() + 2);
+      RedisCluster.await(() -> server.command("ZCARD", index).equals("2")); // one has ended
+      assertThat(listed(store)).containsExactly(ann);
+      assertThat(store.foreignValues()).isEqualTo(strangers.size() + 2);
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "",
+        "x",
+        "99",
+        "99 ",
+        "99 %",
+        "99 %zz",
+        "-1 fraud",
+        "9999999999999999999 fraud",
+        "99  "
+      })
+  void announcementThatIsNoneLeavesTheReasonEmpty(String notice) {
+    try (RedisStore store = RedisStore.at(server.uri()).openBare()) {
+      Account ann = new Account("r", ANN);
+      Restriction lock = store.lock(ann, HOUR, "fraud").toCompletableFuture().join();
+      String key = Keyspace.lockKey(Keyspace.key(ann));
+      server.command("SET", key, notice, "PX", "100000");
+      assertThat(store.locks(null, 10, null).toCompletableFuture().join().locks())
+          .containsExactly(new Restriction(ann, lock.until(), ""));
+      server.command("DEL", key);
+      server.command("RPUSH", key, notice);
+      assertThat(store.locks(null, 10, null).toCompletableFuture().join().locks())
+          .containsExactly(new Restriction(ann, lock.until(), ""));
+      assertThat(store.lift(ann).toCompletableFuture().join()).isTrue();
+    }
   }
 }

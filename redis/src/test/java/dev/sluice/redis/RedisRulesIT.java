@@ -80,4 +80,77 @@ class RedisRulesIT {
       assertThat(node.failure()).isEmpty();
     }
   }
+
+  private static void awaitFailure(RedisRules node, String message) {
+    RedisCluster.await(
+        () -> node.failure().map(failure -> failure.message().contains(message)).orElse(false));
+  }
+
+  @Test
+  void deletedRulesArePutBackByARunningNodeSoThatANewOneFindsThem() {
+    try (RedisRules node = RedisRules.watch(redis.uri())) {
+      node.publish(signIn(5));
+      awaitLimit(node, 5);
+      long deleted = System.nanoTime();
+      redis.command("FLUSHALL");
+      awaitFailure(node, "s1:rules was deleted");
+      assertThat(Duration.ofNanos(System.nanoTime() - deleted)).isLessThan(Duration.ofSeconds(1));
+
+      assertThat(node.rules().find("SignIn").terms()).hasToString("5 per 1h");
+      assertThat(redis.command("GET", "s1:rules")).isEqualTo(signIn(5));
+      RedisCluster.await(() -> node.failure().isEmpty());
+      try (RedisRules fresh = RedisRules.watch(redis.uri())) {
+        awaitLimit(fresh, 5);
+      }
+    }
+  }
+
+  @Test
+  void newerRulesAreNotOverwrittenByANodeThatPutsItsOwnBack() {
+    try (RedisRules node = RedisRules.watch(redis.uri())) {
+      node.publish(signIn(5));
+      awaitLimit(node, 5);
+      redis.command("DEL", "s1:rules");
+      redis.command("SET", "s1:rules", signIn(6));
+      awaitLimit(node, 6);
+      assertThat(redis.command("GET", "s1:rules")).isEqualTo(signIn(6));
+    }
+  }
+
+  @Test
+  void nodeThatFindsNoRulesAtItsStartSaysSo() {
+    redis.command("DEL", "s1:rules");
+    try (RedisRules node = RedisRules.watch(redis.uri())) {
+      assertThat(node.failure())
+          .hasValueSatisfying(
+              failure ->
+                  assertThat(failure.message()).contains("s1:rules: no rules are published"));
+      assertThat(redis.command("EXISTS", "s1:rules")).isEqualTo("0");
+      node.publish(signIn(1));
+      awaitLimit(node, 1);
+      RedisCluster.await(() -> node.failure().isEmpty());
+    }
+  }
+
+  @Test
+  void valueThatIsNoTextOrTooLargeIsAClearFailure() {
+    try (RedisRules node = RedisRules.watch(redis.uri())) {
+      node.publish(signIn(7));
+      awaitLimit(node, 7);
+      redis.command("DEL", "s1:rules");
+      redis.command("RPUSH", "s1:rules", "a list");
+      awaitFailure(node, "s1:rules is not a string (expected: the text of a rule file)");
+      redis.command("SET", "s1:rules", "");
+      awaitFailure(node, "s1:rules was empty");
+      redis.command("EVAL", "redis.call('SET', KEYS[1], ('#'):rep(3000000))", "1", "s1:rules");
+      awaitFailure(node, "s1:rules has too many bytes (expected: at most 1,048,576)");
+      assertThat(node.rules().find("SignIn").terms()).hasToString("7 per 1h");
+      assertThatThrownBy(() -> node.publish("#é".repeat(400_000)))
+          .isInstanceOf(IllegalArgumentException.class)
+          .hasMessage("s1:rules has too many bytes (expected: at most 1,048,576)");
+      node.publish(signIn(8));
+      awaitLimit(node, 8);
+      RedisCluster.await(() -> node.failure().isEmpty());
+    }
+  }
 }

@@ -64,4 +64,28 @@ class ReplicaIT {
       assertThat(master.keysWithoutTtl()).isEmpty();
     }
   }
+
+  @Test
+  void lockThatALaggingReplicaStillShowsIsNotBelievedAfterItWasLifted() {
+    try (RedisProcess master = RedisProcess.start(newest(), "--repl-diskless-sync-delay", "0");
+        RedisProcess replica =
+            RedisProcess.start(newest(), "--replicaof", "127.0.0.1 " + master.port())) {
+      RedisCluster.await(() -> master.command("INFO", "replication").contains("state=online"));
+      try (Store store =
+              RedisStore.at(master.uri())
+                  .deadline(Duration.ofSeconds(5))
+                  .readLocksFromReplica()
+                  .open();
+          Limiter limiter = Limiter.of(store, RULES)) {
+        limiter.decide("r", ANN);
+        assertThat(limiter.decide("r", ANN).locked()).isTrue();
+        RedisCluster.await(() -> replica.command("DBSIZE").equals(master.command("DBSIZE")));
+        replica.command("REPLICAOF", "NO", "ONE"); // from now on it lags behind
+        limiter.reset("r", ANN).toCompletableFuture().join();
+
+        assertThat(replica.command("DBSIZE")).as("it still shows the lock").isNotEqualTo("0");
+        assertThat(limiter.decide("r", ANN).allowed()).isTrue();
+      }
+    }
+  }
 }

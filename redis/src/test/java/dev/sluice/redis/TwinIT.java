@@ -7,6 +7,7 @@ import dev.sluice.Charge;
 import dev.sluice.Cycle;
 import dev.sluice.Decision;
 import dev.sluice.Durations;
+import dev.sluice.IdReusedException;
 import dev.sluice.Identity;
 import dev.sluice.Intent;
 import dev.sluice.Limit;
@@ -28,10 +29,12 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.SplittableRandom;
+import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
 /** The same random histories through the memory store and the scripts: every field is equal. */
@@ -87,6 +90,7 @@ class TwinIT {
     private final long[] now;
     private final RedisStore shared;
     private final MemoryStore memory;
+    private final Identity caller;
     private final List<Account> accounts = new ArrayList<>();
     private final List<List<Terms>> terms = new ArrayList<>();
     private final List<Rule> rules = new ArrayList<>();
@@ -104,13 +108,21 @@ class TwinIT {
 
     private final Map<Receipt, Integer> settledIn = new HashMap<>();
     private long lastWait = 1;
-    private int epoch; // a long step back could revive an id that one store has forgotten
+
+    /*
+     * A step back could revive an id that one store has forgotten. So the ids of a history are new
+     * after each step back, or it is too short for any of them to be forgotten.
+     */
+    private final boolean outlastsIds;
+
+    private int epoch;
 
     History(long seed, String name, long[] now, RedisStore shared) {
       this.seed = seed;
       this.random = new SplittableRandom(seed);
       this.now = now;
       this.shared = shared;
+      this.caller = Identity.of("who", name);
       now[0] = 1_790_000_000_000_000L + random.nextLong(10_000_000_000L);
       this.memory = MemoryStore.create(() -> Instant.EPOCH.plus(now[0], ChronoUnit.MICROS));
       for (int i = 0; i < 2; i++) {
@@ -127,6 +139,7 @@ class TwinIT {
               .anyMatch(limit -> limit instanceof Limit.SlidingLog);
       this.overfills = !hasLogs || chance(2);
       this.namesCalls = !hasLogs || !overfills;
+      this.outlastsIds = chance(2);
       if (!overfills) {
         terms.replaceAll(
             all -> all.stream().map(t -> new Terms(t.limits(), t.lock(), false)).toList());
@@ -230,7 +243,8 @@ class TwinIT {
                 chance(3) ? -random.nextLong(30 * window + 1) : random.nextLong(1 + window / 8);
           };
       now[0] = Math.max(EARLIEST, Math.min(LATEST, now[0] + step));
-      epoch += Math.abs(step) > 3_000_000 ? 1 : 0;
+      boolean revives = outlastsIds ? step < 0 : Math.abs(step) > 3_000_000;
+      epoch += revives ? 1 : 0;
     }
 
     private void act() {
@@ -276,12 +290,21 @@ class TwinIT {
           chance(8) ? Intent.PEEK : overfills && chance(8) ? Intent.RECORD : Intent.TAKE;
       String id =
           namesCalls && chance(6)
-              ? "id" + random.nextInt(3) + "-" + inForce[0] + inForce[1] + "-" + epoch
+              ? "id"
+                  + random.nextInt(3)
+                  + (chance(2) ? "-" + inForce[0] + inForce[1] : "")
+                  + "-"
+                  + epoch
               : null;
-      Plan plan = new Plan(charges, intent, id, OnStoreFailure.ALLOW);
-      tell(intent + " " + id + " " + charges);
-      Decision expected = join(memory.take(plan));
-      Decision found = join(shared.take(plan));
+      String question = intent + " " + cost + (both ? " of both" : " of " + only);
+      Plan plan = new Plan(charges, intent, id, OnStoreFailure.ALLOW, caller, question);
+      tell(question + " " + id + " " + charges);
+      Decision expected = decisionOrReused(memory.take(plan));
+      Decision found = decisionOrReused(shared.take(plan));
+      if (expected == null || found == null) {
+        same(found, expected);
+        return;
+      }
       same(found.allowed(), expected.allowed());
       same(found.balances(), expected.balances());
       expected.deciding().ifPresent(balance -> lastWait = waitOf(balance.retryAfterMicros()));
@@ -290,6 +313,16 @@ class TwinIT {
         if (namesCalls && !a.receipt().entries().isEmpty()) {
           receipts.add(new Receipt[] {a.receipt(), b.receipt()});
         }
+      }
+    }
+
+    /** Null if the id was used for another question. */
+    private static @Nullable Decision decisionOrReused(CompletionStage<Decision> stage) {
+      try {
+        return join(stage);
+      } catch (CompletionException e) {
+        assertThat(e).hasCauseInstanceOf(IdReusedException.class);
+        return null;
       }
     }
 

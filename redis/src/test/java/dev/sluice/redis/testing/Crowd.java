@@ -17,11 +17,17 @@ public final class Crowd {
   /** An answer and how long it took. */
   public record Answer(Decision decision, long nanos) {
     public boolean byPolicy() {
-      return decision instanceof Decision.Unmetered;
+      return !isCounted(decision);
     }
   }
 
   private Crowd() {}
+
+  /** Whether Redis counted a call, or told of a denial that it remembers. */
+  public static boolean isCounted(Decision decision) {
+    return decision.countedBy() != Decision.CountedBy.LOCAL
+        && decision.countedBy() != Decision.CountedBy.NOBODY;
+  }
 
   /**
    * Calls as often as told, in all, from several threads. An error of a call is one of the test.
@@ -78,7 +84,9 @@ public final class Crowd {
   }
 
   public static long allowed(List<Answer> answers) {
-    return answers.stream().filter(answer -> answer.decision() instanceof Decision.Allowed).count();
+    return answers.stream()
+        .filter(answer -> answer.decision().allowed() && isCounted(answer.decision()))
+        .count();
   }
 
   public static long byPolicy(List<Answer> answers) {

@@ -61,6 +61,8 @@ public final class RedisCluster implements AutoCloseable {
         "yes",
         "--cluster-node-timeout",
         Integer.toString(nodeTimeoutMillis),
+        "--cluster-require-full-coverage",
+        "no",
         "--repl-diskless-sync-delay",
         "0");
   }
@@ -83,6 +85,17 @@ public final class RedisCluster implements AutoCloseable {
   /** The master that has a slot. */
   public RedisProcess ownerOf(int slot) {
     return masters.get(Math.min(2, (slot * 3 + 2) / SLOTS));
+  }
+
+  /** Stops a master and its replica, so that nobody serves its slots. */
+  public void pauseShard(RedisProcess master) {
+    master.pause();
+    replicas.get(masters.indexOf(master)).pause();
+  }
+
+  public void resumeShard(RedisProcess master) {
+    master.resume();
+    replicas.get(masters.indexOf(master)).resume();
   }
 
   private void awaitAll(String fact) {

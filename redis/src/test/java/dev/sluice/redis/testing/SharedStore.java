@@ -2,12 +2,12 @@ package dev.sluice.redis.testing;
 
 import dev.sluice.Account;
 import dev.sluice.Decision;
+import dev.sluice.LockPage;
 import dev.sluice.Plan;
 import dev.sluice.Receipt;
 import dev.sluice.Restriction;
 import dev.sluice.Store;
 import java.time.Duration;
-import java.util.List;
 import java.util.concurrent.CompletionStage;
 
 /** A store that many tests share: closing it leaves it open. */
@@ -38,8 +38,8 @@ public record SharedStore(Store store) implements Store {
   }
 
   @Override
-  public CompletionStage<List<Restriction>> locks(String rule) {
-    return store.locks(rule);
+  public CompletionStage<LockPage> locks(String rule, int limit, String after) {
+    return store.locks(rule, limit, after);
   }
 
   @Override

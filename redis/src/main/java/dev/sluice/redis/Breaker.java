@@ -1,0 +1,88 @@
+package dev.sluice.redis;
+
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.jspecify.annotations.Nullable;
+
+/** A circuit breaker for one Redis node. Thread-safe. */
+final class Breaker {
+  /*
+   * closed   every call goes to Redis
+   * silent   no call goes to Redis: a deadline has passed and nothing at all was read from the node.
+   *          Somebody else asks the node until it answers; then the breaker is trying
+   * trying   one call at a time goes to Redis; the first that is answered closes the breaker.
+   *          FAILURES_IN_A_ROW of any kind bring a closed breaker here
+   */
+  private static final int FAILURES_IN_A_ROW = 5;
+
+  private final AtomicInteger failures = new AtomicInteger();
+  private final AtomicBoolean trying = new AtomicBoolean();
+  private volatile boolean silent;
+  private volatile @Nullable String trouble;
+
+  /** What a call may do. */
+  enum Pass {
+    /** Ask Redis. */
+    ASK,
+    /** Ask Redis, as the only one for now. */
+    TRY,
+    /** Do without Redis. */
+    NONE
+  }
+
+  Pass enter() {
+    if (silent) {
+      return Pass.NONE;
+    }
+    if (failures.get() < FAILURES_IN_A_ROW) {
+      return Pass.ASK;
+    }
+    return trying.compareAndSet(false, true) ? Pass.TRY : Pass.NONE;
+  }
+
+  /** Notes that Redis answered a call; returns whether that closed the breaker. */
+  boolean answered(Pass pass) {
+    if (pass == Pass.TRY) {
+      trying.set(false);
+    }
+    if (failures.get() == 0) {
+      return false;
+    }
+    silent = false;
+    boolean wasOpen = failures.getAndSet(0) >= FAILURES_IN_A_ROW;
+    if (wasOpen) {
+      trouble = null;
+    }
+    return wasOpen;
+  }
+
+  /** Notes that Redis did not answer a call; returns whether that opened the breaker. */
+  boolean failed(Pass pass, StoreFault fault) {
+    trouble = fault.getMessage();
+    int before = failures.getAndUpdate(n -> fault.silent() ? FAILURES_IN_A_ROW : n + 1);
+    boolean fellSilent = fault.silent() && !silent;
+    silent = silent || fault.silent();
+    if (pass == Pass.TRY) {
+      trying.set(false);
+    }
+    return fellSilent || before == FAILURES_IN_A_ROW - 1;
+  }
+
+  boolean isSilent() {
+    return silent;
+  }
+
+  /** Notes that a silent node has answered somebody: calls try it again, one at a time. */
+  void heard() {
+    silent = false;
+  }
+
+  boolean isOpen() {
+    return silent || failures.get() >= FAILURES_IN_A_ROW;
+  }
+
+  /** What went wrong last. */
+  String trouble() {
+    return String.valueOf(trouble);
+  }
+}

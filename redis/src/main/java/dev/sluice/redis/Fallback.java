@@ -1,0 +1,243 @@
+package dev.sluice.redis;
+
+import com.github.benmanes.caffeine.cache.Cache;
+import com.github.benmanes.caffeine.cache.Caffeine;
+import dev.sluice.Account;
+import dev.sluice.Balance;
+import dev.sluice.Charge;
+import dev.sluice.Decision;
+import dev.sluice.Durations;
+import dev.sluice.Limit;
+import dev.sluice.OnStoreFailure;
+import dev.sluice.Plan;
+import dev.sluice.Receipt;
+import dev.sluice.StoreFullException;
+import dev.sluice.Terms;
+import dev.sluice.memory.MemoryStore;
+import java.math.BigInteger;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.UUID;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.function.LongSupplier;
+
+/** Decides calls that Redis does not answer, by the rule's {@code onStoreFailure}. Thread-safe. */
+final class Fallback {
+  /*
+   * With `local` this node counts by itself, in memory, at the rule's limits divided by the number of
+   * nodes: beside what was counted before, all nodes together let one more limit through at most.
+   * Locks that this node has seen in an answer of Redis stay in force: each is set in memory too when
+   * it is first seen.
+   */
+  private static final long MOST_LOCKS = 100_000;
+
+  /** What to tell a caller whose cost is above this node's share, while nobody knows better. */
+  private static final long ASK_AGAIN_MICROS = 1_000_000;
+
+  private final String node = UUID.randomUUID().toString();
+  private final MemoryStore local = MemoryStore.create();
+  private final Cache<Account, Long> locks =
+      Caffeine.newBuilder().maximumSize(MOST_LOCKS).executor(Runnable::run).build();
+  private final int nodes;
+  private final LongSupplier storeMicros;
+
+  /**
+   * A fallback.
+   *
+   * @param nodes how many nodes share the limits
+   * @param storeMicros Redis' clock, as far as this node knows it
+   */
+  Fallback(int nodes, LongSupplier storeMicros) {
+    this.nodes = nodes;
+    this.storeMicros = storeMicros;
+  }
+
+  /** The name of this node on receipts for what it counted by itself. */
+  String node() {
+    return node;
+  }
+
+  Decision decide(Operation.Judge operation, String reason) {
+    Plan plan = operation.plan;
+    if (plan.policy() != OnStoreFailure.LOCAL) {
+      return new Decision.Unmetered(plan.policy() == OnStoreFailure.ALLOW, reason);
+    }
+    Decision counted = count(divided(ownPart(plan)), operation.receiptId());
+    List<Balance> balances = balances(plan, counted);
+    return counted instanceof Decision.Allowed allowed
+        ? Decision.Allowed.of(balances, Decision.CountedBy.LOCAL, () -> receipt(allowed.receipt()))
+        : new Decision.Denied(balances, Decision.CountedBy.LOCAL);
+  }
+
+  private Decision count(Plan plan, String receiptId) {
+    try {
+      return local.decide(plan, receiptId);
+    } catch (StoreFullException full) {
+      // No more ids can be remembered: counted all the same, if sent again once more.
+      Plan nameless = new Plan(plan.charges(), plan.intent(), null, plan.policy());
+      return local.decide(nameless, receiptId);
+    }
+  }
+
+  /** The parts of a call that lie in several slots are judged one by one: each has its own id. */
+  private static Plan ownPart(Plan plan) {
+    return plan.id() == null
+        ? plan
+        : new Plan(
+            plan.charges(),
+            plan.intent(),
+            plan.id() + " of " + plan.charges().get(0).account(),
+            plan.policy(),
+            plan.caller(),
+            plan.question());
+  }
+
+  private Receipt receipt(Receipt taken) {
+    List<Receipt.Entry> entries = new ArrayList<>(taken.entries().size());
+    for (Receipt.Entry entry : taken.entries()) {
+      entries.add(
+          new Receipt.Entry(entry.account(), entry.terms(), entry.cost(), entry.marks(), true));
+    }
+    return new Receipt(
+        taken.id(), taken.takenAtMicros(), entries, node + "@" + taken.takenAtMicros());
+  }
+
+  /** Settles what this node counted by itself. */
+  CompletionStage<Boolean> settle(Receipt receipt, long actualCost) {
+    int at = receipt.node().indexOf('@');
+    if (at < 0 || !receipt.node().substring(0, at).equals(node)) {
+      return CompletableFuture.failedFuture(
+          new IllegalArgumentException(
+              "receipt: counted by node %s alone (expected: settle it there)"
+                  .formatted(receipt.node())));
+    }
+    long takenAt;
+    try {
+      takenAt = Long.parseLong(receipt.node().substring(at + 1));
+    } catch (NumberFormatException e) {
+      takenAt = receipt.takenAtMicros();
+    }
+    return local.settle(new Receipt(receipt.id(), takenAt, receipt.entries()), actualCost);
+  }
+
+  /** Remembers the locks in an answer of Redis, and forgets those that Redis knows no more. */
+  void note(Decision decision) {
+    for (Balance balance : decision.balances()) {
+      long until = balance.lockedUntilMicros();
+      Long known = locks.getIfPresent(balance.account());
+      if (until != 0 && (known == null || known != until)) {
+        lock(balance.account(), until);
+      } else if (until == 0 && known != null) {
+        lift(balance.account());
+      }
+    }
+  }
+
+  /** Remembers a lock that ends at a moment of Redis' clock. */
+  void lock(Account account, long untilMicros) {
+    locks.put(account, untilMicros);
+    long left = untilMicros - storeMicros.getAsLong();
+    if (left > 0) {
+      local.lock(account, Durations.ofMicros(left), "");
+    }
+  }
+
+  /** The end of a lock that Redis told of, or 0. */
+  long knownLock(Account account) {
+    Long until = locks.getIfPresent(account);
+    return until == null ? 0 : until;
+  }
+
+  /** Forgets what this node counted of an account by itself, and its lock. */
+  void reset(Account account) {
+    locks.invalidate(account);
+    local.reset(account);
+  }
+
+  /** Forgets a lock that was lifted. */
+  void lift(Account account) {
+    locks.invalidate(account);
+    local.lift(account);
+  }
+
+  /** The balances of a decision: a cost above this node's share may yet fit when Redis is back. */
+  private static List<Balance> balances(Plan plan, Decision counted) {
+    List<Balance> balances = new ArrayList<>(counted.balances().size());
+    int at = 0;
+    for (Charge charge : plan.charges()) {
+      for (Limit whole : charge.terms().limits()) {
+        Balance balance = counted.balances().get(at++);
+        boolean fitsTheWhole = Math.max(1, charge.cost()) <= whole.quota();
+        balances.add(
+            balance.retryAfterMicros() == Balance.NEVER && fitsTheWhole
+                ? waiting(balance, Math.max(ASK_AGAIN_MICROS, balance.resetAfterMicros()))
+                : balance);
+      }
+    }
+    return balances;
+  }
+
+  private static Balance waiting(Balance balance, long micros) {
+    return new Balance(
+        balance.account(),
+        balance.limit(),
+        balance.enforced(),
+        balance.remaining(),
+        micros,
+        balance.resetAfterMicros(),
+        balance.lockedUntilMicros());
+  }
+
+  /** The plan at this node's share of each limit. */
+  private Plan divided(Plan plan) {
+    if (nodes == 1) {
+      return plan;
+    }
+    List<Charge> charges = new ArrayList<>(plan.charges().size());
+    for (Charge charge : plan.charges()) {
+      Terms whole = charge.terms();
+      Terms share =
+          new Terms(
+              whole.limits().stream().map(limit -> share(limit, nodes)).toList(),
+              whole.lock(),
+              whole.countDenied());
+      charges.add(new Charge(charge.rule(), charge.identity(), share, charge.cost()));
+    }
+    return plan.with(charges);
+  }
+
+  /** One node's share of a limit, at least one call. */
+  static Limit share(Limit limit, int nodes) {
+    long part = Math.max(1, limit.quota() / nodes);
+    if (limit instanceof Limit.FixedWindow window) {
+      return Limit.fixed(part, window.cycle());
+    }
+    if (limit instanceof Limit.SlidingLog log) {
+      return Limit.log(part, log.window());
+    }
+    if (limit instanceof Limit.SlidingWindow window) {
+      return Limit.sliding(part, window.window(), window.precision());
+    }
+    Limit.TokenBucket bucket = (Limit.TokenBucket) limit;
+    return bucketShare(part, bucket.refill(), bucket.period(), nodes);
+  }
+
+  /** A bucket that refills at the rate divided by the nodes, rounded down where it must be. */
+  private static Limit bucketShare(long capacity, long refill, Duration period, int nodes) {
+    if (refill % nodes == 0) {
+      return Limit.bucket(capacity, refill / nodes, period);
+    }
+    Duration longest = Durations.LONGEST;
+    if (period.compareTo(longest.dividedBy(nodes)) <= 0) {
+      return Limit.bucket(capacity, refill, period.multipliedBy(nodes));
+    }
+    BigInteger inLongest =
+        BigInteger.valueOf(refill)
+            .multiply(BigInteger.valueOf(Durations.micros(longest)))
+            .divide(BigInteger.valueOf(Durations.micros(period)))
+            .divide(BigInteger.valueOf(nodes));
+    return Limit.bucket(capacity, Math.max(1, inLongest.longValueExact()), longest);
+  }
+}

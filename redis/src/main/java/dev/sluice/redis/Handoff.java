@@ -1,0 +1,145 @@
+package dev.sluice.redis;
+
+import java.util.Queue;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.locks.LockSupport;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** Runs what callers do with their answers, away from the threads that read from Redis. */
+final class Handoff implements AutoCloseable {
+  /*
+   * Usually one worker runs everything, one thing after another: handing something to a worker that
+   * is busy costs no more than a place in a queue. But nobody knows what a caller does with an answer.
+   * A lookout sees when a worker makes no progress while others wait, counts it out, and lets another
+   * one go on with the queue. A worker that was counted out ends when its task does.
+   */
+  private static final Logger LOG = LoggerFactory.getLogger(Handoff.class);
+  private static final long LOOK_NANOS = 5_000_000;
+  private static final int MOST_WORKERS = 256;
+
+  private final Queue<Runnable> tasks = new ConcurrentLinkedQueue<>();
+  private final Set<Worker> workers = ConcurrentHashMap.newKeySet();
+  private final Thread lookout = thread(this::lookOut, "sluice-answers-lookout");
+  private volatile Worker current;
+  private volatile boolean lookoutParked;
+  private volatile boolean closed;
+
+  Handoff() {
+    this.current = new Worker();
+    start(current);
+    lookout.start();
+  }
+
+  void run(Runnable task) {
+    tasks.add(task);
+    if (closed) {
+      thread(this::drain, "sluice-answers").start(); // whoever called may be reading from Redis
+      return;
+    }
+    Worker worker = current;
+    if (worker.parked) {
+      LockSupport.unpark(worker.thread);
+    }
+    if (lookoutParked) {
+      LockSupport.unpark(lookout);
+    }
+  }
+
+  /** Runs what came too late for a worker. */
+  private void drain() {
+    Runnable task;
+    while ((task = tasks.poll()) != null) {
+      perform(task);
+    }
+  }
+
+  private static void perform(Runnable task) {
+    try {
+      task.run();
+    } catch (RuntimeException | Error e) {
+      LOG.error("What was done with an answer failed", e);
+    }
+  }
+
+  private void start(Worker worker) {
+    workers.add(worker);
+    worker.thread.start();
+  }
+
+  private void lookOut() {
+    while (!closed) {
+      Worker watched = current;
+      int progress = watched.progress.get();
+      lookoutParked = true;
+      if (tasks.isEmpty() && !closed) {
+        LockSupport.park(this);
+      }
+      lookoutParked = false;
+      pause();
+      boolean stuck = watched.progress.get() == progress && !watched.parked && !tasks.isEmpty();
+      if (stuck && !closed && workers.size() < MOST_WORKERS) {
+        current = new Worker();
+        start(current);
+      }
+    }
+  }
+
+  /** Waits for a whole look, whatever wakes it. */
+  private void pause() {
+    long end = System.nanoTime() + LOOK_NANOS;
+    for (long left = LOOK_NANOS; left > 0 && !closed; left = end - System.nanoTime()) {
+      LockSupport.parkNanos(this, left);
+    }
+  }
+
+  @Override
+  public void close() {
+    closed = true;
+    LockSupport.unpark(lookout);
+    workers.forEach(worker -> LockSupport.unpark(worker.thread));
+  }
+
+  private static Thread thread(Runnable work, String name) {
+    Thread thread = new Thread(work, name);
+    thread.setDaemon(true);
+    return thread;
+  }
+
+  private final class Worker {
+    private final Thread thread = thread(this::work, "sluice-answers");
+    private final AtomicInteger progress = new AtomicInteger();
+    private volatile boolean parked;
+
+    private void work() {
+      Runnable task;
+      while (isCurrent() || !tasks.isEmpty()) {
+        task = tasks.poll();
+        if (task != null) {
+          perform(task);
+          progress.lazySet(progress.get() + 1);
+          if (!isCurrent()) {
+            break;
+          }
+        } else if (closed) {
+          break;
+        } else {
+          parked = true;
+          if (tasks.isEmpty() && isCurrent() && !closed) {
+            LockSupport.park(Handoff.this);
+          }
+          parked = false;
+        }
+      }
+      workers.remove(this);
+    }
+
+    @SuppressWarnings("ReferenceEquality")
+    private boolean isCurrent() {
+      return current == this;
+    }
+  }
+}

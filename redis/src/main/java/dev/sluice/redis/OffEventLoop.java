@@ -1,0 +1,124 @@
+package dev.sluice.redis;
+
+import dev.sluice.Account;
+import dev.sluice.Charge;
+import dev.sluice.Decision;
+import dev.sluice.LockPage;
+import dev.sluice.Plan;
+import dev.sluice.Receipt;
+import dev.sluice.Restriction;
+import dev.sluice.Store;
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.CompletionStage;
+import org.jspecify.annotations.Nullable;
+
+/** A store around a store: what callers do with answers never runs where Redis is read from. */
+final class OffEventLoop implements Store {
+  /*
+   * A caller that blocks in a continuation of `take` would block the thread that reads the answers of
+   * all other callers. Whoever waits in `decide` is only woken, so that needs no other thread.
+   */
+  private final Store store;
+  private final Handoff handoff;
+
+  OffEventLoop(Store store, Handoff handoff) {
+    this.store = store;
+    this.handoff = handoff;
+  }
+
+  @Override
+  public CompletionStage<Decision> take(Plan plan) {
+    return handedOff(store.take(plan));
+  }
+
+  @Override
+  public Decision decide(Charge charge) {
+    return store.decide(charge);
+  }
+
+  @Override
+  public Decision decide(Plan plan) {
+    return store.decide(plan);
+  }
+
+  @Override
+  public CompletionStage<Decision> look(Plan plan) {
+    return handedOff(store.look(plan));
+  }
+
+  @Override
+  public CompletionStage<Boolean> settle(Receipt receipt, long actualCost) {
+    return handedOff(store.settle(receipt, actualCost));
+  }
+
+  @Override
+  public CompletionStage<Boolean> reset(Account account) {
+    return handedOff(store.reset(account));
+  }
+
+  @Override
+  public CompletionStage<Restriction> lock(Account account, Duration length, String reason) {
+    return handedOff(store.lock(account, length, reason));
+  }
+
+  @Override
+  public CompletionStage<Boolean> lift(Account account) {
+    return handedOff(store.lift(account));
+  }
+
+  @Override
+  public CompletionStage<LockPage> locks(@Nullable String rule, int limit, @Nullable String after) {
+    return handedOff(store.locks(rule, limit, after));
+  }
+
+  @Override
+  public Optional<String> trouble() {
+    return store.trouble();
+  }
+
+  @Override
+  public List<String> warnings() {
+    return store.warnings();
+  }
+
+  @Override
+  public void close() {
+    store.close();
+    handoff.close();
+  }
+
+  private <T> CompletionStage<T> handedOff(CompletionStage<T> stage) {
+    CompletableFuture<T> asked = stage.toCompletableFuture();
+    if (asked.isDone()) {
+      return asked;
+    }
+    Answer<T> answer = new Answer<>(asked);
+    CompletionStage<T> unused = asked.whenComplete((value, error) -> handoff.run(answer));
+    return answer;
+  }
+
+  /** The answer that a caller sees. */
+  private static final class Answer<T> extends CompletableFuture<T> implements Runnable {
+    private final CompletableFuture<T> asked;
+
+    Answer(CompletableFuture<T> asked) {
+      this.asked = asked;
+    }
+
+    @Override
+    public void run() {
+      try {
+        complete(asked.join());
+      } catch (CompletionException e) {
+        Throwable cause = e.getCause();
+        completeExceptionally(cause == null ? e : cause);
+      } catch (RuntimeException e) {
+        completeExceptionally(e);
+      }
+    }
+  }
+}

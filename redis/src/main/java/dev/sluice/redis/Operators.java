@@ -1,0 +1,96 @@
+package dev.sluice.redis;
+
+import dev.sluice.Account;
+import dev.sluice.Decision;
+import dev.sluice.LockPage;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import org.jspecify.annotations.Nullable;
+
+/** What operators, scrapers and pages ask of Redis. Thread-safe. */
+final class Operators implements AutoCloseable {
+  /*
+   * All of it goes over a connection, an event loop and a queue of its own, with its own time limit:
+   * however much is listed, decisions never wait behind it in this process.
+   */
+  private static final Duration PATIENCE = Duration.ofSeconds(5);
+
+  private final Topology topology;
+  private final Sender sender;
+  private final LockIndex locks;
+  private final EvictionWatch eviction;
+
+  Operators(Topology topology, Sender sender) {
+    this.topology = topology;
+    this.sender = sender;
+    this.locks = new LockIndex(topology, PATIENCE);
+    this.eviction = new EvictionWatch(topology);
+  }
+
+  /** Carries out a reset, a lock by hand or a lift. */
+  CompletionStage<Long> manage(Operation.Manage operation) {
+    return carry(operation);
+  }
+
+  /** Judges a look at accounts. */
+  CompletableFuture<Decision> look(Operation.Judge operation) {
+    return carry(operation);
+  }
+
+  private <R> CompletableFuture<R> carry(Operation<R> operation) {
+    CompletionStage<?> unused =
+        topology
+            .tried()
+            .thenCompose(
+                tried -> operation.answer.isDone() ? operation.answer : sender.send(operation));
+    return operation
+        .answer
+        .orTimeout(PATIENCE.toMillis(), TimeUnit.MILLISECONDS)
+        .exceptionallyCompose(error -> CompletableFuture.failedFuture(fault(error)));
+  }
+
+  /** What is announced of the lock of an account, or null. */
+  CompletionStage<@Nullable String> lockOf(Account account) {
+    return topology
+        .tried()
+        .thenCompose(tried -> topology.commands().get(Keyspace.lockKey(Keyspace.key(account))));
+  }
+
+  private StoreFault fault(Throwable error) {
+    Throwable cause = Link.cause(error);
+    if (!(cause instanceof TimeoutException)) {
+      return StoreFault.of(cause);
+    }
+    topology.findMaster();
+    String message =
+        "Redis at %s gave no answer within %d s".formatted(topology, PATIENCE.toSeconds());
+    return new StoreFault("timeout", true, message, cause);
+  }
+
+  /** A page of the locks that end later than now. */
+  CompletionStage<LockPage> locks(
+      @Nullable String rule, int limit, @Nullable String after, long nowMicros) {
+    return locks.page(rule, limit, LockPage.Place.after(after), nowMicros);
+  }
+
+  List<String> warnings() {
+    return eviction.warnings();
+  }
+
+  long foreignValues() {
+    return sender.foreignValues() + locks.foreignValues();
+  }
+
+  Gifts gifts() {
+    return new Gifts(topology);
+  }
+
+  @Override
+  public void close() {
+    topology.close();
+  }
+}

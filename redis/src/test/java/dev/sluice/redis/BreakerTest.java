@@ -1,0 +1,59 @@
+package dev.sluice.redis;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.sluice.redis.Breaker.Pass;
+import org.junit.jupiter.api.Test;
+
+class BreakerTest {
+  private final StoreFault silent = StoreFault.timeout("nothing was read", true);
+  private final StoreFault slow = StoreFault.timeout("too late", false);
+
+  private final Breaker breaker = new Breaker();
+
+  @Test
+  void firstDeadlineOfASilentNodeKeepsEverybodyAwayUntilTheNodeIsHeard() {
+    assertThat(breaker.failed(breaker.enter(), silent)).as("opened").isTrue();
+
+    assertThat(breaker.enter()).isEqualTo(Pass.NONE);
+    assertThat(breaker.isOpen()).isTrue();
+    breaker.heard();
+    assertThat(breaker.enter()).isEqualTo(Pass.TRY);
+    assertThat(breaker.enter()).as("one at a time").isEqualTo(Pass.NONE);
+  }
+
+  @Test
+  void oneAnswerToATryClosesIt() {
+    breaker.failed(breaker.enter(), silent);
+    breaker.heard();
+
+    assertThat(breaker.answered(breaker.enter())).as("closed").isTrue();
+    assertThat(breaker.enter()).isEqualTo(Pass.ASK);
+    assertThat(breaker.isOpen()).isFalse();
+  }
+
+  @Test
+  void failedTryLetsTheNextOneTry() {
+    breaker.failed(breaker.enter(), silent);
+    breaker.heard();
+    breaker.failed(breaker.enter(), slow);
+
+    assertThat(breaker.enter()).isEqualTo(Pass.TRY);
+  }
+
+  @Test
+  void slowNodeIsLeftAloneAfterFiveFailuresInARow() {
+    for (int i = 0; i < 4; i++) {
+      assertThat(breaker.failed(breaker.enter(), slow)).isFalse();
+    }
+    breaker.answered(Pass.ASK);
+    for (int i = 0; i < 4; i++) {
+      breaker.failed(breaker.enter(), slow);
+    }
+    assertThat(breaker.enter()).as("four in a row are not five").isEqualTo(Pass.ASK);
+
+    assertThat(breaker.failed(Pass.ASK, slow)).as("opened").isTrue();
+    assertThat(breaker.enter()).isEqualTo(Pass.TRY);
+    assertThat(breaker.enter()).isEqualTo(Pass.NONE);
+  }
+}

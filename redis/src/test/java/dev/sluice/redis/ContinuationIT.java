@@ -1,0 +1,99 @@
+package dev.sluice.redis;
+
+import static dev.sluice.redis.testing.RedisProcess.newest;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.sluice.Call;
+import dev.sluice.Decision;
+import dev.sluice.Identity;
+import dev.sluice.Limit;
+import dev.sluice.Limiter;
+import dev.sluice.Rule;
+import dev.sluice.Rules;
+import dev.sluice.redis.testing.Crowd;
+import dev.sluice.redis.testing.RedisProcess;
+import dev.sluice.redis.testing.RedisServers;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.ExtendWith;
+
+/** What callers do with their answers is nobody else's problem. */
+@ExtendWith(RedisServers.class)
+class ContinuationIT {
+  private static final Rules RULES =
+      Rules.of(
+          Rule.named("r").by("member").limit(Limit.fixed(1_000_000, Duration.ofDays(1))).build());
+
+  private static Identity member(int number) {
+    return Identity.of("member", "m" + number);
+  }
+
+  @Test
+  void continuationsThatBlockKeepNobodyElseWaitingOrUncounted() throws Exception {
+    RedisProcess server = RedisServers.single(newest());
+    CountDownLatch ended = new CountDownLatch(1);
+    CountDownLatch blocked = new CountDownLatch(20);
+    try (Limiter limiter = Limiter.of(RedisStore.connect(server.uri()), RULES)) {
+      for (int i = 0; i < 20; i++) {
+        int number = i;
+        // From a thread of its own: an answer that is there already is used by whoever asked.
+        new Thread(
+                () ->
+                    limiter
+                        .ask(Call.of("r", member(number)))
+                        .thenAccept(
+                            decision -> {
+                              blocked.countDown();
+                              await(ended);
+                            }))
+            .start();
+      }
+      assertThat(blocked.await(10, TimeUnit.SECONDS)).as("each has a thread").isTrue();
+
+      List<Crowd.Answer> waiting = Crowd.calling(8, 800, i -> limiter.decide("r", member(i)));
+      List<Crowd.Answer> asking =
+          Crowd.calling(
+              8,
+              800,
+              i ->
+                  limiter
+                      .ask(Call.of("r", member(i)))
+                      .thenApply(d -> d)
+                      .toCompletableFuture()
+                      .join());
+
+      ended.countDown();
+      assertThat(Crowd.allowed(waiting)).isEqualTo(800);
+      assertThat(Crowd.allowed(asking)).isEqualTo(800);
+    }
+  }
+
+  @Test
+  void nothingOfTheCallersRunsOnTheThreadThatReads() throws Exception {
+    RedisProcess server = RedisServers.single(newest());
+    try (Limiter limiter = Limiter.of(RedisStore.connect(server.uri()), RULES)) {
+      for (int i = 0; i < 200; i++) {
+        CompletableFuture<String> thread = new CompletableFuture<>();
+        CompletableFuture<Decision> asked =
+            limiter.ask(Call.of("r", member(i))).toCompletableFuture();
+        CompletableFuture<Void> unused =
+            CompletableFuture.allOf(asked)
+                .whenComplete((done, error) -> thread.complete(Thread.currentThread().getName()));
+
+        assertThat(thread.get(10, TimeUnit.SECONDS)).doesNotContain("lettuce", "epoll", "nio");
+      }
+    }
+  }
+
+  private static void await(CountDownLatch latch) {
+    try {
+      latch.await();
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
+  }
+}

@@ -1,0 +1,39 @@
+package dev.sluice.redis;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.sluice.Limit;
+import java.time.Duration;
+import org.junit.jupiter.api.Test;
+
+/** One node's share of a limit. */
+class FallbackTest {
+  private static Limit share(Limit limit, int nodes) {
+    return Fallback.share(limit, nodes);
+  }
+
+  @Test
+  void shareOfABucketDividesItsRate() {
+    assertThat(share(Limit.bucket(100, 60, Duration.ofMinutes(1)), 4))
+        .isEqualTo(Limit.bucket(25, 15, Duration.ofMinutes(1)));
+    assertThat(share(Limit.bucket(100, 10, Duration.ofMinutes(1)), 4))
+        .isEqualTo(Limit.bucket(25, 10, Duration.ofMinutes(4)));
+  }
+
+  @Test
+  void shareOfASlowBucketOnManyNodesIsALimitToo() {
+    Limit yearly = Limit.bucket(3, 1, Duration.ofDays(365));
+
+    assertThat(share(yearly, 10)).isEqualTo(Limit.bucket(1, 1, Duration.ofDays(3_650)));
+    assertThat(share(yearly, 1_000)).isEqualTo(Limit.bucket(1, 1, Duration.ofDays(3_660)));
+    assertThat(share(Limit.bucket(7, 7, Duration.ofDays(3_660)), 2))
+        .isEqualTo(Limit.bucket(3, 3, Duration.ofDays(3_660)));
+  }
+
+  @Test
+  void shareOfAWindowIsAtLeastOneCall() {
+    assertThat(share(Limit.fixed(10, Duration.ofDays(1)), 3).quota()).isEqualTo(3);
+    assertThat(share(Limit.log(10, Duration.ofDays(1)), 30).quota()).isEqualTo(1);
+    assertThat(share(Limit.sliding(10, Duration.ofDays(1)), 4).quota()).isEqualTo(2);
+  }
+}
