@@ -1,19 +1,24 @@
 package dev.sluice.server;
 
+import com.fasterxml.jackson.core.JsonGenerator;
 import com.linecorp.armeria.common.HttpRequest;
 import com.linecorp.armeria.common.HttpResponse;
 import com.linecorp.armeria.server.ServiceRequestContext;
 import dev.sluice.Balance;
+import dev.sluice.Bounds;
 import dev.sluice.Call;
 import dev.sluice.Decision;
 import dev.sluice.Durations;
 import dev.sluice.Identity;
 import dev.sluice.Limiter;
+import dev.sluice.LockPage;
 import dev.sluice.Restriction;
 import dev.sluice.Rule;
 import dev.sluice.RuleSource;
 import dev.sluice.Rules;
 import dev.sluice.Store;
+import dev.sluice.Text;
+import java.io.IOException;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -21,22 +26,27 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.function.BiFunction;
 import java.util.function.Function;
 import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
 
 /** The routes of operators: rules, accounts and locks. The token has been checked before. */
 final class Admin {
   private static final String WHOLE_IDENTITY = "identity";
+  private static final int DEFAULT_PAGE = 100;
 
   private final Edge edge;
   private final Store store;
+  private final ReceiptKeys keys;
   private final int mostRequestBytes;
 
-  Admin(Edge edge, Store store, int mostRequestBytes) {
+  Admin(Edge edge, Store store, ReceiptKeys keys, int mostRequestBytes) {
     this.edge = edge;
     this.store = store;
+    this.keys = keys;
     this.mostRequestBytes = mostRequestBytes;
   }
 
@@ -89,30 +99,55 @@ final class Admin {
             .thenApply(done -> Replies.ok(json -> json.writeBooleanField("reset", done))));
   }
 
-  /** {@code GET /v1/locks?rule=}. */
+  /** {@code GET /v1/locks?rule=&limit=&after=}. */
   HttpResponse locks(ServiceRequestContext ctx, HttpRequest request) {
+    int limit = limit(ctx.queryParam("limit"));
     String rule = ctx.queryParam("rule");
     if (rule != null && edge.limiter().rules().find(rule) == null) {
       throw new BadInput(List.of(CheckRequest.unknown(rule, edge.limiter().rules())), true);
     }
-    return HttpResponse.of(edge.limiter().locks(rule).thenApply(Admin::list));
+    String after = ctx.queryParam("after");
+    // A store in memory sorts all of them: not on the thread that serves decisions.
+    return HttpResponse.of(
+        CompletableFuture.supplyAsync(
+                () -> edge.limiter().locks(rule, limit, after), ctx.blockingTaskExecutor())
+            .thenCompose(Function.identity())
+            .thenApply(
+                page ->
+                    Replies.ok(
+                        json -> {
+                          write(json, page.locks());
+                          json.writeNumberField("total", page.total());
+                          json.writeStringField("next", page.next());
+                        })));
   }
 
-  private static HttpResponse list(List<Restriction> locks) {
-    return Replies.ok(
-        json -> {
-          json.writeArrayFieldStart("locks");
-          for (Restriction lock : locks) {
-            json.writeStartObject();
-            json.writeStringField("rule", lock.account().rule());
-            DecisionJson.writeIdentity(json, lock.account().identity());
-            json.writeNumberField("restrictedUntil", lock.until().toEpochMilli());
-            json.writeStringField("until", lock.until().toString());
-            json.writeStringField("reason", lock.reason());
-            json.writeEndObject();
-          }
-          json.writeEndArray();
-        });
+  private static int limit(@Nullable String text) {
+    if (text == null) {
+      return DEFAULT_PAGE;
+    }
+    boolean number = text.matches("[0-9]{1,9}");
+    if (!number) {
+      throw new BadInput(
+          "limit: %s (expected: 1 to %d)".formatted(Text.quoted(text), LockPage.LARGEST));
+    }
+    int limit = Integer.parseInt(text);
+    LockPage.checkLimit(limit);
+    return limit;
+  }
+
+  private static void write(JsonGenerator json, List<Restriction> locks) throws IOException {
+    json.writeArrayFieldStart("locks");
+    for (Restriction lock : locks) {
+      json.writeStartObject();
+      json.writeStringField("rule", lock.account().rule());
+      DecisionJson.writeIdentity(json, lock.account().identity());
+      json.writeNumberField("restrictedUntil", lock.until().toEpochMilli());
+      json.writeStringField("until", lock.until().toString());
+      json.writeStringField("reason", lock.reason());
+      json.writeEndObject();
+    }
+    json.writeEndArray();
   }
 
   /** {@code PUT /v1/locks/{rule}?login=ann}. */
@@ -130,7 +165,7 @@ final class Admin {
             "lock set",
             (rule, who) -> edge.limiter().lock(rule, who, wanted.length(), wanted.reason()),
             locks -> "locked until %s: %s".formatted(latest(locks), wanted.reason()))
-        .thenApply(Admin::list);
+        .thenApply(locks -> Replies.ok(json -> write(json, locks)));
   }
 
   private static Instant latest(List<Restriction> locks) {
@@ -143,6 +178,18 @@ final class Admin {
     return HttpResponse.of(
         change(ctx, target, "lock lifted", edge.limiter()::lift, done -> "not locked")
             .thenApply(done -> Replies.ok(json -> json.writeBooleanField("lifted", done))));
+  }
+
+  /** {@code POST /v1/receipts/rotate}. */
+  HttpResponse rotate(ServiceRequestContext ctx, HttpRequest request) {
+    Body.drop(request);
+    return HttpResponse.of(
+        keys.rotate()
+            .thenApply(
+                done -> {
+                  Audit.log(ctx, "receipt key rotated");
+                  return Replies.ok(json -> json.writeBooleanField("rotated", true));
+                }));
   }
 
   /** Changes accounts, and writes into the audit log how they stood before and stand now. */
@@ -206,12 +253,15 @@ final class Admin {
             rule.onStoreFailure(),
             rule.colocate());
     Rules alone = Rules.of(List.of(lenient), edge.limiter().rules().facets().values());
-    return Limiter.of(store, alone).ask(Call.of(rule.name(), target.identity).peeking());
+    return Limiter.of(store, alone)
+        .look(Call.of(rule.name(), target.identity))
+        .thenApply(decision -> StoreAway.check(decision, store));
   }
 
   private Target target(ServiceRequestContext ctx) {
+    Map<String, String> facets = query(ctx);
     Rule rule = find(ctx, "rule");
-    return new Target(rule, identity(ctx, rule));
+    return new Target(rule, identity(facets, rule));
   }
 
   private Rule find(ServiceRequestContext ctx, String param) {
@@ -224,19 +274,44 @@ final class Admin {
     return rule;
   }
 
-  /** The identity in a query: its facets, or in {@code identity} the canonical text of one. */
-  private Identity identity(ServiceRequestContext ctx, Rule rule) {
+  /** The facets in a query, each once and none over its bound. */
+  private static Map<String, String> query(ServiceRequestContext ctx) {
+    Set<String> names = new TreeSet<>(ctx.queryParams().names());
+    if (names.size() > Bounds.MOST_FACETS) {
+      throw new BadInput(
+          "query: %,d facets (expected: at most %d)".formatted(names.size(), Bounds.MOST_FACETS));
+    }
     Map<String, String> facets = new LinkedHashMap<>();
     List<String> errors = new ArrayList<>();
-    for (String name : new TreeSet<>(ctx.queryParams().names())) {
+    for (String name : names) {
       List<String> values = ctx.queryParams(name);
+      String value = values.get(0);
+      boolean isText = name.equals(WHOLE_IDENTITY); // of a whole identity: as long as a URI can be
+      String facet = "facet " + Text.quoted(name);
       if (values.size() > 1) {
-        errors.add("facet '%s': there %d times (expected: once)".formatted(name, values.size()));
-      } else if (values.get(0).indexOf('\ufffd') >= 0) {
-        errors.add("facet '%s': not well-formed UTF-8".formatted(name));
+        errors.add("%s: there %,d times (expected: once)".formatted(facet, values.size()));
+      } else if (name.length() > Bounds.LONGEST_FACET_NAME) {
+        errors.add(
+            "%s: a name of %,d characters (expected: at most %d)"
+                .formatted(facet, name.length(), Bounds.LONGEST_FACET_NAME));
+      } else if (value.length() > Bounds.LONGEST_FACET_VALUE && !isText) {
+        errors.add(
+            "%s: %,d characters (expected: at most %,d)"
+                .formatted(facet, value.length(), Bounds.LONGEST_FACET_VALUE));
+      } else if (value.indexOf('\ufffd') >= 0) {
+        errors.add(facet + ": not well-formed UTF-8");
       }
-      facets.put(name, values.get(0));
+      facets.put(name, value);
     }
+    if (!errors.isEmpty()) {
+      throw new BadInput(errors, false);
+    }
+    return facets;
+  }
+
+  /** The identity of facets, or in {@code identity} the canonical text of one. */
+  private Identity identity(Map<String, String> facets, Rule rule) {
+    List<String> errors = new ArrayList<>();
     boolean whole = facets.keySet().equals(Set.of(WHOLE_IDENTITY));
     Identity identity =
         whole && !edge.limiter().rules().facets().containsKey(WHOLE_IDENTITY)

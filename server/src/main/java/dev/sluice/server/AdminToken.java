@@ -9,19 +9,17 @@ import java.nio.file.Path;
 import java.nio.file.attribute.FileAttribute;
 import java.nio.file.attribute.PosixFilePermission;
 import java.nio.file.attribute.PosixFilePermissions;
-import java.security.GeneralSecurityException;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
 import java.security.SecureRandom;
 import java.util.Base64;
 import java.util.Optional;
 import java.util.Set;
-import javax.crypto.Mac;
-import javax.crypto.spec.SecretKeySpec;
+import org.jspecify.annotations.Nullable;
 
 /** The secret that operators show. Never printed but by whoever made it. */
 final class AdminToken {
-  private static final int SHORTEST = 8;
+  private static final int SHORTEST = 16;
 
   private final String text;
   private final byte[] digest;
@@ -51,22 +49,16 @@ final class AdminToken {
     return text;
   }
 
-  /** Whether a request shows this token; takes as long for a near miss as for a far one. */
-  boolean isShownBy(RequestHeaders headers) {
+  /** The token that a request shows, whether it is the right one or not; null if there is none. */
+  static @Nullable String shownBy(RequestHeaders headers) {
     String field = headers.get(HttpHeaderNames.AUTHORIZATION, "");
-    boolean bearer = field.regionMatches(true, 0, "Bearer ", 0, 7);
-    return bearer && MessageDigest.isEqual(digest, sha256(field.substring(7).strip()));
+    String shown = field.regionMatches(true, 0, "Bearer ", 0, 7) ? field.substring(7).strip() : "";
+    return shown.isEmpty() ? null : shown;
   }
 
-  /** A key for another purpose, from which this token cannot be found. */
-  byte[] keyFor(String purpose) {
-    try {
-      Mac mac = Mac.getInstance("HmacSHA256");
-      mac.init(new SecretKeySpec(text.getBytes(StandardCharsets.UTF_8), "HmacSHA256"));
-      return mac.doFinal(purpose.getBytes(StandardCharsets.UTF_8));
-    } catch (GeneralSecurityException e) {
-      throw new IllegalStateException("every JVM has HmacSHA256", e);
-    }
+  /** Whether this is the token; takes as long for a near miss as for a far one. */
+  boolean is(String shown) {
+    return MessageDigest.isEqual(digest, sha256(shown));
   }
 
   private static byte[] sha256(String text) {

@@ -5,6 +5,7 @@ import dev.sluice.Identity;
 import dev.sluice.Text;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import org.slf4j.spi.LoggingEventBuilder;
 
 /** The log of every change that an operator makes: who, what, before, after; the log knows when. */
 final class Audit {
@@ -22,16 +23,23 @@ final class Audit {
       Identity identity,
       String before,
       String after) {
-    String peer = ctx.remoteAddress().getAddress().getHostAddress();
-    String claimed = ctx.request().headers().get(USER_HEADER);
-    String who = claimed == null ? peer : Text.quoted(claimed) + " at " + peer;
-    LOG.atInfo()
-        .addKeyValue("who", who)
-        .addKeyValue("what", what)
+    event(ctx, what)
         .addKeyValue("rule", rule)
         .addKeyValue("identity", identity)
         .addKeyValue("before", before)
         .addKeyValue("after", after)
         .log("{}", what);
+  }
+
+  /** A change that concerns no rule. */
+  static void log(ServiceRequestContext ctx, String what) {
+    event(ctx, what).log("{}", what);
+  }
+
+  private static LoggingEventBuilder event(ServiceRequestContext ctx, String what) {
+    String peer = ctx.remoteAddress().getAddress().getHostAddress();
+    String claimed = ctx.request().headers().get(USER_HEADER);
+    String who = claimed == null ? peer : Text.quoted(claimed) + " at " + peer;
+    return LOG.atInfo().addKeyValue("who", who).addKeyValue("what", what);
   }
 }

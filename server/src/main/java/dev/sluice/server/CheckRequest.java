@@ -1,8 +1,10 @@
 package dev.sluice.server;
 
+import dev.sluice.Bounds;
 import dev.sluice.Call;
 import dev.sluice.Identity;
 import dev.sluice.Intent;
+import dev.sluice.Rule;
 import dev.sluice.Rules;
 import dev.sluice.Text;
 import dev.sluice.http.RequestFacets;
@@ -13,14 +15,13 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
-import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /** The body of {@code POST /v1/check}, on its way to become a call. Used by one thread. */
 final class CheckRequest {
   private static final List<String> MEMBERS =
       List.of("rule", "rules", "identity", "cost", "id", "intent");
-  private static final int MOST_RULES = 32;
+  private static final int LONGEST_INTENT = 32;
   private static final Identity SOMEBODY = Identity.of("x", "y");
 
   private @Nullable String rule;
@@ -40,7 +41,7 @@ final class CheckRequest {
     List<String> names = request.names(errors);
     Identity identity = request.identity(known, errors);
     int others = errors.size();
-    request.unknown(names, known.rules(), errors);
+    unknown(names, known.rules(), errors);
     if (!errors.isEmpty()) {
       throw new BadInput(errors, others == 0);
     }
@@ -50,17 +51,19 @@ final class CheckRequest {
   private void member(String name, JsonInput input) throws IOException {
     switch (name) {
       case "rule" -> {
-        String given = input.string(name);
+        String given = input.string(name, Bounds.LONGEST_RULE_NAME);
         rule = given;
         nameless |= given == null;
       }
       case "rules" -> {
-        List<String> given = input.strings(name);
+        List<String> given = input.strings(name, Bounds.MOST_RULES, Bounds.LONGEST_RULE_NAME);
         rules = given;
         nameless |= given == null;
       }
       case "identity" -> {
-        facets = input.texts(name);
+        facets =
+            input.texts(
+                name, Bounds.MOST_FACETS, Bounds.LONGEST_FACET_NAME, Bounds.LONGEST_FACET_VALUE);
         facets = facets == null ? Map.of() : facets;
       }
       case "cost" -> {
@@ -74,7 +77,7 @@ final class CheckRequest {
   }
 
   private static @Nullable String checkedId(JsonInput input) throws IOException {
-    String id = input.string("id");
+    String id = input.string("id", Bounds.LONGEST_ID);
     try {
       return id == null ? null : Call.of("x", SOMEBODY).withId(id).id();
     } catch (IllegalArgumentException e) {
@@ -84,7 +87,7 @@ final class CheckRequest {
   }
 
   private static Intent checkedIntent(JsonInput input) throws IOException {
-    String text = input.string("intent");
+    String text = input.string("intent", LONGEST_INTENT);
     for (Intent intent : Intent.values()) {
       if (intent.name().toLowerCase(Locale.ROOT).equals(text)) {
         return intent;
@@ -110,11 +113,7 @@ final class CheckRequest {
               : "rule and rules: both given (expected: one of them)");
       return List.of();
     }
-    List<String> names = rules == null ? List.of(String.valueOf(rule)) : rules;
-    if (names.isEmpty() || names.size() > MOST_RULES) {
-      errors.add("rules: %d (expected: 1 to %d)".formatted(names.size(), MOST_RULES));
-    }
-    return names;
+    return rules == null ? List.of(String.valueOf(rule)) : rules;
   }
 
   private Identity identity(RequestFacets known, List<String> errors) {
@@ -146,20 +145,23 @@ final class CheckRequest {
     }
   }
 
-  private void unknown(List<String> names, Rules rules, List<String> errors) {
+  private static void unknown(List<String> names, Rules rules, List<String> errors) {
+    boolean first = true;
     for (String name : names) {
       if (rules.find(name) == null) {
-        errors.add(unknown(name, rules));
+        errors.add(first ? unknown(name, rules) : "rule %s: unknown".formatted(Text.quoted(name)));
+        first = false;
       }
     }
   }
 
+  /** That there is no such rule, and which one may have been meant. */
   static String unknown(String name, Rules rules) {
-    List<String> names = rules.all().stream().map(known -> known.name()).toList();
+    List<String> names = rules.all().stream().map(Rule::name).toList();
     String hint =
-        (name.length() > 100 ? Optional.<String>empty() : Text.nearest(name, names))
+        Text.nearest(name, names)
             .map(near -> "did you mean '" + near + "'?")
-            .orElse("expected: one of " + String.join(", ", names));
+            .orElseGet(() -> "expected: one of " + Text.listed(names));
     return "rule %s: unknown (%s)".formatted(Text.quoted(name), hint);
   }
 }

@@ -6,6 +6,7 @@ import dev.sluice.Decision;
 import dev.sluice.Identity;
 import dev.sluice.Limit;
 import java.io.IOException;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
@@ -38,6 +39,7 @@ final class DecisionJson {
       throws IOException {
     json.writeBooleanField("allowed", decision.allowed());
     json.writeStringField("outcome", outcome(decision));
+    json.writeStringField("countedBy", text(decision.countedBy()));
     Optional<Balance> deciding = decision.deciding();
     if (deciding.isPresent()) {
       Balance balance = deciding.get();
@@ -70,6 +72,10 @@ final class DecisionJson {
       return "unmetered";
     }
     return decision.allowed() ? "allowed" : "denied";
+  }
+
+  static String text(Decision.CountedBy by) {
+    return by.name().toLowerCase(Locale.ROOT);
   }
 
   static void writeBalances(JsonGenerator json, Decision decision) throws IOException {

@@ -13,13 +13,10 @@ import com.linecorp.armeria.server.ServiceRequestContext;
 import dev.sluice.Call;
 import dev.sluice.Decision;
 import dev.sluice.Identity;
-import dev.sluice.Receipt;
 import dev.sluice.http.HttpAnswer;
 import dev.sluice.http.RequestFacets;
 import java.nio.charset.StandardCharsets;
-import java.util.ArrayList;
 import java.util.List;
-import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import org.jspecify.annotations.Nullable;
@@ -74,36 +71,9 @@ final class Decisions {
   }
 
   private CompletionStage<HttpResponse> settle(byte[] body) {
-    String[] text = new String[1];
-    long[] cost = {-1};
-    List<String> errors =
-        new ArrayList<>(
-            JsonInput.read(
-                body,
-                List.of("receipt", "cost"),
-                (name, input) -> {
-                  if (name.equals("receipt")) {
-                    text[0] = input.string(name);
-                  } else {
-                    Long given = input.number(name);
-                    cost[0] = given == null ? -1 : given;
-                  }
-                }));
-    if (text[0] == null && errors.isEmpty()) {
-      errors.add("receipt: missing (expected: the receipt of an allowed check)");
-    }
-    if (cost[0] < 0 && errors.stream().noneMatch(error -> error.startsWith("cost"))) {
-      errors.add("cost: missing (expected: what the call really cost; 0 gives all back)");
-    }
-    Optional<Receipt> receipt = text[0] == null ? Optional.empty() : receipts.open(text[0]);
-    if (text[0] != null && receipt.isEmpty()) {
-      errors.add("receipt: not written by this service (expected: the receipt of a check)");
-    }
-    if (!errors.isEmpty()) {
-      throw new BadInput(errors, false);
-    }
+    SettleRequest request = SettleRequest.parse(body, receipts);
     return edge.limiter()
-        .settle(receipt.orElseThrow(), cost[0])
+        .settle(request.receipt(), request.cost())
         .thenApply(done -> Replies.ok(json -> json.writeBooleanField("settled", done)));
   }
 

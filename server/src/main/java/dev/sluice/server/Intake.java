@@ -7,6 +7,7 @@ import com.linecorp.armeria.server.DecoratingHttpServiceFunction;
 import com.linecorp.armeria.server.HttpService;
 import com.linecorp.armeria.server.ServiceRequestContext;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
 
 /** What every request passes first: refused when too many are in work, or told to leave. */
 final class Intake implements DecoratingHttpServiceFunction {
@@ -15,12 +16,27 @@ final class Intake implements DecoratingHttpServiceFunction {
    * client with kept connections thus never sends a request into one that is about to be cut.
    */
   private final int most;
+  private final int mostRequestBytes;
+  private final long mostBytes;
   private final Meters meters;
   private final AtomicInteger inFlight = new AtomicInteger();
+  private final AtomicLong bytes = new AtomicLong();
   private volatile boolean draining;
 
-  Intake(int most, Meters meters) {
+  /** Where liveness is asked for. */
+  static final String LIVE = "/health/live";
+
+  /**
+   * An intake.
+   *
+   * @param most requests in work at once
+   * @param mostRequestBytes what is kept of one body at most
+   * @param mostBytes of all bodies at once, so that those who send slowly cannot fill the memory
+   */
+  Intake(int most, int mostRequestBytes, long mostBytes, Meters meters) {
     this.most = most;
+    this.mostRequestBytes = mostRequestBytes;
+    this.mostBytes = mostBytes;
     this.meters = meters;
   }
 
@@ -38,8 +54,15 @@ final class Intake implements DecoratingHttpServiceFunction {
     if (draining) {
       var unused = ctx.initiateConnectionShutdown();
     }
-    if (inFlight.incrementAndGet() > most) {
-      inFlight.decrementAndGet();
+    if (ctx.path().equals(LIVE)) {
+      return service.serve(ctx, request); // says that the process lives, however busy it is
+    }
+    long kept = keptBytes(request);
+    boolean tooMany = inFlight.incrementAndGet() > most;
+    boolean tooMuch = bytes.addAndGet(kept) > mostBytes;
+    if (tooMany || tooMuch) {
+      leave(kept);
+      Body.drop(request);
       meters.overloaded();
       return Replies.problem(
           HttpStatus.SERVICE_UNAVAILABLE, "the service is overloaded; try again later");
@@ -48,11 +71,24 @@ final class Intake implements DecoratingHttpServiceFunction {
     try {
       response = service.serve(ctx, request);
     } catch (Throwable e) {
-      inFlight.decrementAndGet();
+      leave(kept);
       throw e;
     }
-    var unused =
-        response.whenComplete().whenComplete((done, failure) -> inFlight.decrementAndGet());
+    var unused = response.whenComplete().whenComplete((done, failure) -> leave(kept));
     return response;
+  }
+
+  private void leave(long kept) {
+    inFlight.decrementAndGet();
+    bytes.addAndGet(-kept);
+  }
+
+  /** How much of a body may be kept in memory. */
+  private long keptBytes(HttpRequest request) {
+    if (request.isEmpty()) {
+      return 0;
+    }
+    long told = request.headers().contentLength();
+    return told < 0 ? mostRequestBytes : Math.min(told, mostRequestBytes);
   }
 }

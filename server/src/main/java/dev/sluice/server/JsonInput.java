@@ -6,6 +6,9 @@ import com.fasterxml.jackson.core.JsonToken;
 import dev.sluice.Limit;
 import dev.sluice.Text;
 import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.charset.CharacterCodingException;
+import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
@@ -20,9 +23,13 @@ import org.jspecify.annotations.Nullable;
  * <p>Used by one thread.
  */
 final class JsonInput {
+  private static final int MOST_ERRORS = 32;
+
   private final List<String> errors = new ArrayList<>(0);
   private final Set<String> seen = new LinkedHashSet<>();
   private final JsonParser json;
+
+  private boolean tooLarge;
 
   private JsonInput(JsonParser json) {
     this.json = json;
@@ -34,11 +41,17 @@ final class JsonInput {
     void read(String name, JsonInput input) throws IOException;
   }
 
-  /** Reads the whole body; what is wrong with its members. {@link BadInput} if it has none. */
+  /**
+   * Reads the whole body; what is wrong with its members.
+   *
+   * @throws BadInput if it is no JSON object, or if anything in it is over its bound: then nothing
+   *     of it is looked at any further
+   */
   static List<String> read(byte[] body, List<String> known, Member member) {
     if (body.length == 0) {
       throw new BadInput("body: empty (expected: a JSON object with " + known + ")");
     }
+    checkUtf8(body);
     try (JsonParser parser = Replies.JSON.createParser(body)) {
       JsonInput input = new JsonInput(parser);
       if (parser.nextToken() != JsonToken.START_OBJECT) {
@@ -48,14 +61,40 @@ final class JsonInput {
         input.member(known, member);
       }
       if (parser.nextToken() != null) {
-        input.errors.add("body: goes on after its end (expected: one JSON object)");
+        input.error("body: goes on after its end (expected: one JSON object)");
+      }
+      if (input.tooLarge) {
+        throw new BadInput(input.errors, false);
       }
       return input.errors;
     } catch (JsonProcessingException e) {
       throw new BadInput(malformed(e));
     } catch (IOException e) {
-      throw new BadInput("body: not well-formed UTF-8 (expected: JSON)");
+      throw new BadInput("body: not well-formed UTF-8 (expected: JSON in UTF-8)");
     }
+  }
+
+  /**
+   * The parser takes overlong forms for the character they stand for, and guesses UTF-16 from the
+   * zeros in it. Two spellings of one text are two chances to pass something that reads only one.
+   */
+  private static void checkUtf8(byte[] body) {
+    boolean plain = true;
+    for (byte each : body) {
+      plain &= each > 0;
+    }
+    if (plain) {
+      return;
+    }
+    try {
+      String text = StandardCharsets.UTF_8.newDecoder().decode(ByteBuffer.wrap(body)).toString();
+      if (text.indexOf('\0') < 0) {
+        return;
+      }
+    } catch (CharacterCodingException e) {
+      throw new BadInput("body: not well-formed UTF-8 (expected: JSON in UTF-8)");
+    }
+    throw new BadInput("body: holds the character U+0000 (expected: JSON in UTF-8)");
   }
 
   private void member(List<String> known, Member member) throws IOException {
@@ -89,16 +128,30 @@ final class JsonInput {
   }
 
   void error(String error) {
+    if (errors.size() == MOST_ERRORS) {
+      errors.add("body: more than %d mistakes; the rest was not read".formatted(MOST_ERRORS));
+      throw new BadInput(errors, false);
+    }
     errors.add(error);
   }
 
-  /** A string; otherwise an error, and null. */
-  @Nullable String string(String name) throws IOException {
-    if (json.currentToken() == JsonToken.VALUE_STRING) {
-      return json.getText();
+  private void tooLarge(String name, String found, String expected) {
+    tooLarge = true;
+    error("%s: %s (expected: %s)".formatted(name, found, expected));
+  }
+
+  /** A string of at most so many characters; otherwise an error, and null. */
+  @Nullable String string(String name, int longest) throws IOException {
+    if (json.currentToken() != JsonToken.VALUE_STRING) {
+      wrong(name, "a string");
+      return null;
     }
-    wrong(name, "a string");
-    return null;
+    if (json.getTextLength() > longest) {
+      tooLarge(
+          name, "%,d characters".formatted(json.getTextLength()), "at most %,d".formatted(longest));
+      return null;
+    }
+    return json.getText();
   }
 
   /** A whole number from 0 to 2^52; otherwise an error, and null. */
@@ -121,45 +174,62 @@ final class JsonInput {
     return digits.length() > 20 ? digits.substring(0, 20) + "…" : digits;
   }
 
-  /** A list of strings; otherwise an error, and null. */
-  @Nullable List<String> strings(String name) throws IOException {
+  /** A list of 1 to {@code most} strings; otherwise an error, and null. */
+  @Nullable List<String> strings(String name, int most, int longest) throws IOException {
     if (json.currentToken() != JsonToken.START_ARRAY) {
       wrong(name, "a list of strings");
       return null;
     }
     List<String> values = new ArrayList<>();
-    boolean good = true;
+    int count = 0;
     while (json.nextToken() != JsonToken.END_ARRAY) {
-      if (json.currentToken() == JsonToken.VALUE_STRING) {
-        values.add(json.getText());
-      } else {
-        good = false;
+      if (++count > most) {
         json.skipChildren();
+        continue;
+      }
+      String value = string(name, longest);
+      if (value != null) {
+        values.add(value);
       }
     }
-    if (!good) {
-      error(name + ": holds something else (expected: a list of strings)");
+    if (count < 1 || count > most) {
+      tooLarge(name, "%,d".formatted(count), "1 to %,d".formatted(most));
     }
-    return good ? values : null;
+    return values.size() == count ? values : null;
   }
 
-  /** An object of strings; otherwise errors, and null. */
-  @Nullable Map<String, String> texts(String name) throws IOException {
+  /** An object of at most {@code most} strings; otherwise errors, and null. */
+  @Nullable Map<String, String> texts(String name, int most, int longestName, int longest)
+      throws IOException {
     if (json.currentToken() != JsonToken.START_OBJECT) {
       wrong(name, "an object of strings");
       return null;
     }
     Map<String, String> values = new LinkedHashMap<>();
-    int wrong = errors.size();
+    int before = errors.size();
+    int count = 0;
     while (json.nextToken() == JsonToken.FIELD_NAME) {
       String member = json.currentName();
-      if (json.nextToken() != JsonToken.VALUE_STRING) {
-        wrong(path(name, member), "a string");
-      } else if (values.put(member, json.getText()) != null) {
+      json.nextToken();
+      if (++count > most) {
+        json.skipChildren();
+        continue;
+      }
+      if (member.length() > longestName) {
+        tooLarge(
+            path(name, member),
+            "a name of %,d characters".formatted(member.length()),
+            "at most %,d".formatted(longestName));
+      }
+      String value = string(path(name, member), longest);
+      if (value != null && values.put(member, value) != null) {
         error(path(name, member) + ": there twice (expected: once)");
       }
     }
-    return errors.size() == wrong ? values : null;
+    if (count > most) {
+      tooLarge(name, "%,d members".formatted(count), "at most %,d".formatted(most));
+    }
+    return errors.size() == before ? values : null;
   }
 
   private static String path(String name, String member) {

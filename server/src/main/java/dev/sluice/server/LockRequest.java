@@ -1,6 +1,8 @@
 package dev.sluice.server;
 
+import dev.sluice.Bounds;
 import dev.sluice.Durations;
+import dev.sluice.Text;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -8,7 +10,7 @@ import org.jspecify.annotations.Nullable;
 
 /** The body of a lock set by hand. */
 record LockRequest(Duration length, String reason) {
-  private static final int LONGEST_REASON = 200;
+  private static final int LONGEST_DURATION = 64;
 
   /** What a body asks for; {@link BadInput} names everything that is wrong. */
   static LockRequest parse(byte[] body) {
@@ -20,11 +22,13 @@ record LockRequest(Duration length, String reason) {
                 body,
                 List.of("duration", "reason"),
                 (name, input) -> {
-                  String text = input.string(name);
-                  if (text != null && name.equals("duration")) {
-                    length[0] = duration(text, input);
-                  } else if (text != null) {
+                  boolean isReason = name.equals("reason");
+                  String text =
+                      input.string(name, isReason ? Bounds.LONGEST_REASON : LONGEST_DURATION);
+                  if (text != null && isReason) {
                     reason[0] = checkedReason(text, input);
+                  } else if (text != null) {
+                    length[0] = duration(text, input);
                   }
                 }));
     Duration found = length[0];
@@ -51,16 +55,18 @@ record LockRequest(Duration length, String reason) {
   }
 
   private static String checkedReason(String text, JsonInput input) {
-    boolean good =
-        text.length() <= LONGEST_REASON && text.chars().noneMatch(Character::isISOControl);
+    boolean good = text.codePoints().noneMatch(LockRequest::cannotBeShown);
     if (!good) {
       input.error(
-          "reason: %d characters%s (expected: at most %d, no control characters)"
-              .formatted(
-                  text.length(),
-                  text.length() > LONGEST_REASON ? "" : ", some of them control characters",
-                  LONGEST_REASON));
+          "reason: %s (expected: no control characters, well-formed Unicode)"
+              .formatted(Text.quoted(text)));
     }
     return text;
+  }
+
+  /** Control characters, and halves of a pair whose other half is missing. */
+  private static boolean cannotBeShown(int point) {
+    int type = Character.getType(point);
+    return type == Character.CONTROL || type == Character.SURROGATE;
   }
 }

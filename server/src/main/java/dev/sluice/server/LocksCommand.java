@@ -1,7 +1,9 @@
 package dev.sluice.server;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import dev.sluice.LockPage;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.util.List;
@@ -32,10 +34,87 @@ final class LocksCommand {
       defaultValueProvider = FromEnvironment.class)
   int list(
       @Mixin Remote remote,
-      @Option(names = "--rule", description = "of one rule only") @Nullable String rule)
+      @Option(names = "--rule", description = "of one rule only") @Nullable String rule,
+      @Option(
+              names = "--limit",
+              paramLabel = "N",
+              defaultValue = "1000",
+              description = "how many at most (default: ${DEFAULT-VALUE})")
+          int limit,
+      @Option(names = "--all", description = "however many there are") boolean all,
+      @Option(names = "--after", paramLabel = "TEXT", description = "go on where a list ended")
+          @Nullable String after)
       throws IOException {
-    String query = rule == null ? "" : "?rule=" + Remote.encoded(rule);
-    return print(remote, remote.send("GET", "/v1/locks" + query, null));
+    if (limit < 1) {
+      throw new Remote.Refused(List.of("limit: " + limit + " (expected: at least 1)"), null);
+    }
+    return new Listing(remote, rule, all ? Long.MAX_VALUE : limit, after).print();
+  }
+
+  /** Asks for page after page, until there are enough or no more. */
+  private final class Listing {
+    private final Remote remote;
+    private final @Nullable String rule;
+    private final long most;
+    private @Nullable String next;
+    private long shown;
+
+    Listing(Remote remote, @Nullable String rule, long most, @Nullable String after) {
+      this.remote = remote;
+      this.rule = rule;
+      this.most = most;
+      this.next = after;
+    }
+
+    int print() throws IOException {
+      ObjectNode whole = Remote.MAPPER.createObjectNode();
+      ArrayNode locks = whole.putArray("locks");
+      long total;
+      do {
+        JsonNode page = remote.send("GET", path(), null);
+        total = page.path("total").asLong();
+        next = page.path("next").asText(null);
+        if (remote.wantsJson()) {
+          page.path("locks").forEach(locks::add);
+        } else {
+          printPage(page.path("locks"));
+        }
+        shown += page.path("locks").size();
+        progress(total);
+      } while (next != null && shown < most);
+      if (remote.wantsJson()) {
+        out().println(whole.put("total", total).put("next", next).toPrettyString());
+      } else if (next != null) {
+        out().printf("%,d of %,d locks; for more: --all, or --after %s%n", shown, total, next);
+      }
+      out().flush();
+      return 0;
+    }
+
+    private String path() {
+      long wanted = Math.min(most - shown, LockPage.LARGEST);
+      return "/v1/locks?limit="
+          + wanted
+          + (rule == null ? "" : "&rule=" + Remote.encoded(rule))
+          + (next == null ? "" : "&after=" + Remote.encoded(next));
+    }
+
+    private void printPage(JsonNode locks) {
+      if (locks.isEmpty() && shown == 0) {
+        out().println("nobody is locked");
+      } else {
+        table(locks, shown == 0).print(out());
+      }
+    }
+
+    /** On stderr, so that the list can go into a file. */
+    private void progress(long total) {
+      if (next != null && shown < most) {
+        PrintWriter err = spec.commandLine().getErr();
+        err.printf("%,d of %,d%n", shown, total);
+        err.flush();
+      }
+    }
   }
 
   @Command(
@@ -86,22 +165,23 @@ final class LocksCommand {
   private int print(Remote remote, JsonNode answer) {
     if (remote.wantsJson()) {
       out().println(answer.toPrettyString());
-      out().flush();
-    } else if (answer.path("locks").isEmpty()) {
-      out().println("nobody is locked");
-      out().flush();
     } else {
-      Table table = new Table("RULE", "IDENTITY", "UNTIL", "REASON");
-      for (JsonNode lock : answer.path("locks")) {
-        table.row(
-            lock.path("rule").asText(),
-            Balances.identity(lock),
-            lock.path("until").asText(),
-            lock.path("reason").asText());
-      }
-      table.print(out());
+      table(answer.path("locks"), true).print(out());
     }
+    out().flush();
     return 0;
+  }
+
+  private static Table table(JsonNode locks, boolean titled) {
+    Table table = titled ? new Table("RULE", "IDENTITY", "UNTIL", "REASON") : new Table();
+    for (JsonNode lock : locks) {
+      table.row(
+          lock.path("rule").asText(),
+          Balances.identity(lock),
+          lock.path("until").asText(),
+          lock.path("reason").asText());
+    }
+    return table;
   }
 
   private PrintWriter out() {

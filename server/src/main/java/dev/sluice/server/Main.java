@@ -12,6 +12,7 @@ import picocli.CommandLine.Command;
       CheckCommand.class,
       LocksCommand.class,
       AccountsCommand.class,
+      ReceiptsCommand.class,
       RulesCommand.class
     },
     mixinStandardHelpOptions = true)

@@ -15,15 +15,17 @@ import io.micrometer.core.instrument.binder.system.UptimeMetrics;
 import io.micrometer.prometheusmetrics.PrometheusConfig;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import java.time.Duration;
+import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
+import org.jspecify.annotations.Nullable;
 
 /** What Prometheus is told. Names of rules are labels, identities never are. Thread-safe. */
 final class Meters {
-  private static final long LOCKS_KNOWN_NANOS = TimeUnit.SECONDS.toNanos(15);
   private static final long DEGRADED_NANOS = TimeUnit.SECONDS.toNanos(5);
 
   /** Faults that read 0 before they happen, so that the first one is seen as a rise. */
@@ -37,10 +39,10 @@ final class Meters {
   private final Counter overloads;
   private final Counter degradedSeconds;
   private final Map<String, Counter> faults = new ConcurrentHashMap<>();
-  private final AtomicLong lastUnmeteredNanos = new AtomicLong(System.nanoTime() - DEGRADED_NANOS);
+  private final Map<Decision.CountedBy, Counter> counted = new EnumMap<>(Decision.CountedBy.class);
+  private final AtomicLong lastDegradedNanos = new AtomicLong(System.nanoTime() - DEGRADED_NANOS);
   private final AtomicLong lastDegradedSecond = new AtomicLong();
-  private final AtomicLong locksAskedNanos = new AtomicLong(System.nanoTime() - LOCKS_KNOWN_NANOS);
-  private volatile int locks;
+  private volatile @Nullable LockCount locks;
 
   /**
    * Meters of a service.
@@ -70,6 +72,14 @@ final class Meters {
         Counter.builder("sluice.degraded.seconds")
             .description("Seconds in which a call was decided without the store")
             .register(registry);
+    for (Decision.CountedBy by : Decision.CountedBy.values()) {
+      counted.put(
+          by,
+          Counter.builder("sluice.decisions.counted")
+              .description("Decisions by what counted them")
+              .tag("by", DecisionJson.text(by))
+              .register(registry));
+    }
     FAULTS_TO_EXPECT.forEach(this::faults);
     new JvmMemoryMetrics().bindTo(registry);
     new JvmThreadMetrics().bindTo(registry);
@@ -85,12 +95,25 @@ final class Meters {
     Gauge.builder("sluice.rules.refused", () -> limiter.source().failure().isPresent() ? 1 : 0)
         .description("1 while newer rules are refused and the last good ones go on")
         .register(registry);
-    Gauge.builder("sluice.locks", () -> locks(limiter))
-        .description("Accounts that are locked, as known at most 15 seconds ago")
+    LockCount counting = LockCount.start(limiter);
+    locks = counting;
+    Gauge.builder("sluice.locks", counting::value)
+        .description("Accounts that were locked a few seconds ago; NaN if the store did not say")
         .register(registry);
     Gauge.builder("sluice.store.silent", () -> store.trouble().isPresent() ? 1 : 0)
-        .description("1 while the store counts as silent: rules decide at once, one call probes it")
+        .description("1 while the store does not answer: rules decide at once, one call probes it")
         .register(registry);
+    Gauge.builder("sluice.store.warnings", () -> store.warnings().size())
+        .description("Warnings about the store; /health/ready has their texts")
+        .register(registry);
+  }
+
+  /** Stops asking the store. */
+  void close() {
+    LockCount counting = locks;
+    if (counting != null) {
+      counting.close();
+    }
   }
 
   PrometheusMeterRegistry registry() {
@@ -105,8 +128,10 @@ final class Meters {
     for (String rule : rules) {
       counters(rule)[outcome].increment();
     }
-    if (outcome == 2) {
-      lastUnmeteredNanos.set(now);
+    Decision.CountedBy by = decision.countedBy();
+    Objects.requireNonNull(counted.get(by)).increment();
+    if (by == Decision.CountedBy.LOCAL || by == Decision.CountedBy.NOBODY) {
+      lastDegradedNanos.set(now);
       long second = TimeUnit.NANOSECONDS.toSeconds(now);
       if (lastDegradedSecond.getAndSet(second) != second) {
         degradedSeconds.increment();
@@ -136,9 +161,9 @@ final class Meters {
     overloads.increment();
   }
 
-  /** Whether calls are, just now, decided without the store. */
+  /** Whether calls are, just now, counted by this node alone or by nobody. */
   boolean isDegraded() {
-    return System.nanoTime() - lastUnmeteredNanos.get() < DEGRADED_NANOS;
+    return System.nanoTime() - lastDegradedNanos.get() < DEGRADED_NANOS;
   }
 
   private Counter[] counters(String rule) {
@@ -156,15 +181,6 @@ final class Meters {
                     .tag("outcome", outcome)
                     .register(registry))
         .toArray(Counter[]::new);
-  }
-
-  private int locks(Limiter limiter) {
-    long asked = locksAskedNanos.get();
-    long now = System.nanoTime();
-    if (now - asked >= LOCKS_KNOWN_NANOS && locksAskedNanos.compareAndSet(asked, now)) {
-      limiter.locks(null).thenAccept(found -> locks = found.size());
-    }
-    return locks;
   }
 
   /** Makes the counters of rules that nobody has called yet, so that they read 0. */

@@ -6,6 +6,7 @@ import com.linecorp.armeria.common.HttpResponse;
 import com.linecorp.armeria.common.HttpStatus;
 import com.linecorp.armeria.common.MediaType;
 import com.linecorp.armeria.server.ServiceRequestContext;
+import dev.sluice.Store;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
@@ -16,12 +17,16 @@ final class Probes {
   private static final MediaType YAML = MediaType.parse("application/yaml");
   private static final MediaType PROMETHEUS = MediaType.parse("text/plain; version=0.0.4");
 
+  private static final HttpData OPENAPI = HttpData.wrap(resource("openapi.yaml"));
+
   private final Edge edge;
+  private final Store store;
   private final Meters meters;
   private final Intake intake;
 
-  Probes(Edge edge, Meters meters, Intake intake) {
+  Probes(Edge edge, Store store, Meters meters, Intake intake) {
     this.edge = edge;
+    this.store = store;
     this.meters = meters;
     this.intake = intake;
   }
@@ -40,6 +45,11 @@ final class Probes {
         json -> {
           json.writeStringField("status", ready ? "ready" : "draining");
           json.writeBooleanField("degraded", meters.isDegraded());
+          json.writeArrayFieldStart("warnings");
+          for (String warning : store.warnings()) {
+            json.writeString(warning);
+          }
+          json.writeEndArray();
           json.writeNumberField("rules", edge.limiter().rules().size());
           json.writeBooleanField("rulesRefused", edge.limiter().source().failure().isPresent());
         });
@@ -53,7 +63,7 @@ final class Probes {
 
   /** {@code GET /openapi.yaml}. */
   HttpResponse openapi(ServiceRequestContext ctx, HttpRequest request) {
-    return HttpResponse.of(HttpStatus.OK, YAML, HttpData.wrap(resource("openapi.yaml")));
+    return HttpResponse.of(HttpStatus.OK, YAML, OPENAPI);
   }
 
   /** A file that is shipped beside this class. */

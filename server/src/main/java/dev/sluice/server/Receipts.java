@@ -16,6 +16,7 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.security.GeneralSecurityException;
 import java.security.MessageDigest;
+import java.time.DateTimeException;
 import java.time.DayOfWeek;
 import java.time.Duration;
 import java.time.ZoneId;
@@ -31,38 +32,80 @@ import javax.crypto.Mac;
 import javax.crypto.spec.SecretKeySpec;
 import org.jspecify.annotations.Nullable;
 
-/** Receipts as opaque text that only this service's key can write. Thread-safe. */
+/** Receipts as opaque text that only the holders of a key can write. Thread-safe. */
 final class Receipts {
   /*
    * Whoever could write a receipt could give back what was never taken. So the text is
    *
-   *     base64url( 1 | the receipt | the first 16 bytes of HMAC-SHA256 over what comes before )
+   *     base64url( 2 | the receipt | the first 16 bytes of HMAC-SHA256 over what comes before )
    *
    * It holds the receipt whole, the terms of the take included: a service that was started again, or
-   * another one with the same admin token, can honour it, and so can one whose rules have changed.
+   * another one that has the key, can settle it, and so can one whose rules have changed.
+   *
+   * Facets and terms are written once and then named by their number. All accounts of a call are
+   * made of the facets of one identity, so the largest receipt stays far below LONGEST_TEXT.
    */
-  private static final byte VERSION = 1;
+  private static final byte VERSION = 2;
   private static final int SEAL_BYTES = 16;
-  private static final int LONGEST_TEXT = 64 * 1024;
+
+  /** Longer than the receipt of the largest call; a test makes that one. */
+  static final int LONGEST_TEXT = 128 * 1024;
 
   private static final int MOST_TERMS = 10_000;
 
-  private final SecretKeySpec key;
+  private final ReceiptKeys keys;
   private final Map<Terms, byte[]> known = new ConcurrentHashMap<>();
-  private final ThreadLocal<Mac> mac = ThreadLocal.withInitial(this::newMac);
+  private volatile Ring ring;
 
-  Receipts(byte[] key) {
-    this.key = new SecretKeySpec(key, "HmacSHA256");
+  Receipts(ReceiptKeys keys) {
+    this.keys = keys;
+    this.ring = new Ring(keys.keys());
   }
 
-  private Mac newMac() {
-    try {
-      Mac fresh = Mac.getInstance("HmacSHA256");
-      fresh.init(key);
-      return fresh;
-    } catch (GeneralSecurityException e) {
-      throw new IllegalStateException("every JVM has HmacSHA256", e);
+  /** A key, and for each thread what computes seals with it. */
+  private static final class Seal {
+    private final ThreadLocal<Mac> mac;
+
+    Seal(byte[] key) {
+      SecretKeySpec spec = new SecretKeySpec(key, "HmacSHA256");
+      this.mac = ThreadLocal.withInitial(() -> newMac(spec));
     }
+
+    private static Mac newMac(SecretKeySpec key) {
+      try {
+        Mac fresh = Mac.getInstance("HmacSHA256");
+        fresh.init(key);
+        return fresh;
+      } catch (GeneralSecurityException e) {
+        throw new IllegalStateException("every JVM has HmacSHA256", e);
+      }
+    }
+
+    byte[] of(byte[] content) {
+      return Arrays.copyOf(mac.get().doFinal(content), SEAL_BYTES);
+    }
+  }
+
+  /** The seals of the keys that hold now; the first of them seals. */
+  private static final class Ring {
+    private final List<byte[]> keys;
+    private final List<Seal> seals;
+
+    Ring(List<byte[]> keys) {
+      this.keys = keys;
+      this.seals = keys.stream().map(Seal::new).toList();
+    }
+  }
+
+  @SuppressWarnings("ReferenceEquality") // the same list until the keys change
+  private List<Seal> seals() {
+    List<byte[]> now = keys.keys();
+    Ring found = ring;
+    if (found.keys != now) {
+      found = new Ring(now);
+      ring = found;
+    }
+    return found.seals;
   }
 
   /** The text of a receipt; null if nothing was taken. */
@@ -77,12 +120,11 @@ final class Receipts {
     } catch (IOException e) {
       throw new UncheckedIOException("memory cannot fail to be written", e);
     }
-    byte[] seal = sealOf(bytes.toByteArray());
-    bytes.write(seal, 0, SEAL_BYTES);
+    bytes.writeBytes(seals().get(0).of(bytes.toByteArray()));
     return Base64.getUrlEncoder().withoutPadding().encodeToString(bytes.toByteArray());
   }
 
-  /** The receipt in a text, or nothing if this service did not write it. */
+  /** The receipt in a text, or nothing if it was not sealed with a key that still holds. */
   Optional<Receipt> open(String text) {
     if (text.length() > LONGEST_TEXT) {
       return Optional.empty();
@@ -98,55 +140,119 @@ final class Receipts {
     }
     byte[] content = Arrays.copyOf(all, all.length - SEAL_BYTES);
     byte[] seal = Arrays.copyOfRange(all, content.length, all.length);
-    if (!MessageDigest.isEqual(seal, Arrays.copyOf(sealOf(content), SEAL_BYTES))) {
-      return Optional.empty();
+    boolean ours = false;
+    for (Seal each : seals()) {
+      ours |= MessageDigest.isEqual(seal, each.of(content));
     }
+    return ours ? read(content) : Optional.empty();
+  }
+
+  /** The receipt in bytes; nothing if they are of a version that writes other bytes. */
+  static Optional<Receipt> read(byte[] content) {
     try (DataInputStream in = new DataInputStream(new ByteArrayInputStream(content))) {
       in.readByte();
       return Optional.of(read(in));
-    } catch (IOException e) {
-      throw new UncheckedIOException("sealed by us, and yet not readable", e);
+    } catch (IOException
+        | IllegalArgumentException
+        | DateTimeException
+        | IndexOutOfBoundsException e) {
+      return Optional.empty();
     }
   }
 
-  private byte[] sealOf(byte[] content) {
-    return mac.get().doFinal(content);
-  }
-
   private void write(Receipt receipt, DataOutputStream out) throws IOException {
+    List<String> facets = new ArrayList<>(2);
+    List<Terms> terms = new ArrayList<>(2);
+    for (Receipt.Entry entry : receipt.entries()) {
+      for (String facet : facets(entry)) {
+        addNew(facets, facet);
+      }
+      addNew(terms, entry.terms());
+    }
     out.writeUTF(receipt.id());
     out.writeLong(receipt.takenAtMicros());
+    out.writeUTF(receipt.node());
+    out.writeShort(facets.size());
+    for (String facet : facets) {
+      out.writeUTF(facet);
+    }
+    out.writeShort(terms.size());
+    for (Terms each : terms) {
+      out.write(bytes(each));
+    }
     out.writeShort(receipt.entries().size());
     for (Receipt.Entry entry : receipt.entries()) {
-      out.writeUTF(entry.account().rule());
-      out.writeUTF(entry.account().identity().toString());
-      out.writeBoolean(entry.account().colocated());
-      out.write(bytes(entry.terms()));
-      out.writeLong(entry.cost());
-      out.writeByte(entry.marks().size());
-      for (Receipt.Mark mark : entry.marks()) {
-        out.writeLong(mark.micros());
-        out.writeLong(mark.units());
-      }
+      write(entry, facets, terms, out);
+    }
+  }
+
+  private static <T> void addNew(List<T> list, T element) {
+    if (!list.contains(element)) {
+      list.add(element);
+    }
+  }
+
+  /** The facets of an account, each as its canonical text {@code name=value}. */
+  private static List<String> facets(Receipt.Entry entry) {
+    return List.of(entry.account().identity().toString().split("&", -1));
+  }
+
+  private static void write(
+      Receipt.Entry entry, List<String> facets, List<Terms> terms, DataOutputStream out)
+      throws IOException {
+    out.writeUTF(entry.account().rule());
+    List<String> own = facets(entry);
+    out.writeShort(own.size());
+    for (String facet : own) {
+      out.writeShort(facets.indexOf(facet));
+    }
+    out.writeBoolean(entry.account().colocated());
+    out.writeBoolean(entry.local());
+    out.writeShort(terms.indexOf(entry.terms()));
+    out.writeLong(entry.cost());
+    out.writeByte(entry.marks().size());
+    for (Receipt.Mark mark : entry.marks()) {
+      out.writeLong(mark.micros());
+      out.writeLong(mark.units());
     }
   }
 
   private static Receipt read(DataInputStream in) throws IOException {
     String id = in.readUTF();
     long takenAtMicros = in.readLong();
+    String node = in.readUTF();
+    List<String> facets = new ArrayList<>();
+    for (int left = in.readUnsignedShort(); left > 0; left--) {
+      facets.add(in.readUTF());
+    }
+    List<Terms> terms = new ArrayList<>();
+    for (int left = in.readUnsignedShort(); left > 0; left--) {
+      terms.add(readTerms(in));
+    }
     List<Receipt.Entry> entries = new ArrayList<>();
     for (int left = in.readUnsignedShort(); left > 0; left--) {
-      String rule = in.readUTF();
-      Account account = new Account(rule, Identity.parse(in.readUTF()), in.readBoolean());
-      Terms terms = readTerms(in);
-      long cost = in.readLong();
-      List<Receipt.Mark> marks = new ArrayList<>();
-      for (int more = in.readUnsignedByte(); more > 0; more--) {
-        marks.add(new Receipt.Mark(in.readLong(), in.readLong()));
-      }
-      entries.add(new Receipt.Entry(account, terms, cost, marks));
+      entries.add(readEntry(in, facets, terms));
     }
-    return new Receipt(id, takenAtMicros, entries);
+    return new Receipt(id, takenAtMicros, entries, node);
+  }
+
+  private static Receipt.Entry readEntry(DataInputStream in, List<String> facets, List<Terms> terms)
+      throws IOException {
+    String rule = in.readUTF();
+    List<String> own = new ArrayList<>();
+    for (int left = in.readUnsignedShort(); left > 0; left--) {
+      own.add(facets.get(in.readUnsignedShort()));
+    }
+    Identity identity = Identity.parse(String.join("&", own));
+    Account account = new Account(rule, identity, in.readBoolean());
+    boolean local = in.readBoolean();
+    Terms its = terms.get(in.readUnsignedShort());
+    long cost = in.readLong();
+    List<Receipt.Mark> marks = new ArrayList<>();
+    for (int left = in.readUnsignedByte(); left > 0; left--) {
+      marks.add(new Receipt.Mark(in.readLong(), in.readLong()));
+    }
+    return new Receipt.Entry(account, its, cost, marks, local);
   }
 
   /** The bytes of terms: the same for every receipt of a rule, so they are made once. */

@@ -13,7 +13,10 @@ import com.linecorp.armeria.server.RequestTimeoutException;
 import com.linecorp.armeria.server.ServerErrorHandler;
 import com.linecorp.armeria.server.ServiceConfig;
 import com.linecorp.armeria.server.ServiceRequestContext;
+import dev.sluice.IdReusedException;
+import dev.sluice.StoreFullException;
 import dev.sluice.http.UnreadableRequest;
+import dev.sluice.redis.StoreFault;
 import java.util.List;
 import java.util.concurrent.CompletionException;
 import org.jspecify.annotations.Nullable;
@@ -26,16 +29,19 @@ final class Refusals implements ServerErrorHandler {
 
   @Override
   public @Nullable HttpResponse onServiceException(ServiceRequestContext ctx, Throwable thrown) {
-    Throwable cause =
-        thrown instanceof CompletionException && thrown.getCause() != null
-            ? thrown.getCause()
-            : thrown;
+    Throwable cause = thrown;
+    while (cause instanceof CompletionException && cause.getCause() != null) {
+      cause = cause.getCause();
+    }
     if (cause instanceof BadInput bad) {
       HttpStatus status = bad.isUnknownRule() ? HttpStatus.NOT_FOUND : HttpStatus.BAD_REQUEST;
       return Replies.problem(status, bad.errors());
     }
     if (cause instanceof UnreadableRequest unreadable) {
       return Replies.problem(HttpStatus.BAD_REQUEST, unreadable.errors());
+    }
+    if (cause instanceof IdReusedException) {
+      return Replies.problem(HttpStatus.UNPROCESSABLE_ENTITY, String.valueOf(cause.getMessage()));
     }
     if (cause instanceof IllegalArgumentException) {
       return Replies.problem(HttpStatus.BAD_REQUEST, String.valueOf(cause.getMessage()));
@@ -48,12 +54,31 @@ final class Refusals implements ServerErrorHandler {
     if (cause instanceof RequestTimeoutException) {
       return Replies.problem(HttpStatus.SERVICE_UNAVAILABLE, "the service took too long");
     }
+    if (cause instanceof StoreFullException full) {
+      return Replies.problem(HttpStatus.SERVICE_UNAVAILABLE, String.valueOf(full.getMessage()));
+    }
+    if (cause instanceof StoreFault fault) {
+      LOG.warn("{} {}: the store failed: {}", ctx.method(), route(ctx), fault.getMessage());
+      return Replies.problem(
+          HttpStatus.SERVICE_UNAVAILABLE,
+          "store: %s%s"
+              .formatted(
+                  fault.getMessage(),
+                  fault.unclear() ? "; it may have been carried out all the same" : ""));
+    }
+    if (cause instanceof StoreAway) {
+      return Replies.problem(HttpStatus.SERVICE_UNAVAILABLE, String.valueOf(cause.getMessage()));
+    }
     if (cause instanceof HttpStatusException || cause instanceof HttpResponseException) {
       return null; // rendered below
     }
-    LOG.error("{} {} failed", ctx.method(), ctx.config().route().patternString(), cause);
+    LOG.error("{} {} failed", ctx.method(), route(ctx), cause);
     return Replies.problem(
         HttpStatus.INTERNAL_SERVER_ERROR, "the service failed; its log says why");
+  }
+
+  private static String route(ServiceRequestContext ctx) {
+    return ctx.config().route().patternString();
   }
 
   @Override
@@ -65,13 +90,9 @@ final class Refusals implements ServerErrorHandler {
       @Nullable String description,
       @Nullable Throwable cause) {
     String what =
-        switch (status.code()) {
-          case 404 -> "no such route (expected: one of those in /openapi.yaml)";
-          case 405 -> "no such method on this route (expected: one of those in /openapi.yaml)";
-          case 413 -> "body: too large";
-          case 503 -> "the service is overloaded; try again later";
-          default -> status.reasonPhrase();
-        };
+        cause instanceof Framing.UnknownCoding unknown
+            ? String.valueOf(unknown.getMessage())
+            : described(status);
     byte[] body = Replies.problemBytes(status, List.of(what));
     ResponseHeaders rendered =
         ResponseHeaders.builder(status)
@@ -79,5 +100,15 @@ final class Refusals implements ServerErrorHandler {
             .contentLength(body.length)
             .build();
     return AggregatedHttpResponse.of(rendered, HttpData.wrap(body));
+  }
+
+  private static String described(HttpStatus status) {
+    return switch (status.code()) {
+      case 404 -> "no such route (expected: one of those in /openapi.yaml)";
+      case 405 -> "no such method on this route (expected: one of those in /openapi.yaml)";
+      case 413 -> "body: too large";
+      case 503 -> "the service is overloaded; try again later";
+      default -> status.reasonPhrase();
+    };
   }
 }

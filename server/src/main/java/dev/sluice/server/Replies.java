@@ -13,16 +13,32 @@ import com.linecorp.armeria.common.ResponseHeaders;
 import dev.sluice.http.HttpAnswer;
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.util.ArrayList;
 import java.util.List;
 
 /** JSON answers, and the one form in which anything is refused. */
 final class Replies {
   static final MediaType PROBLEM = MediaType.parse(HttpAnswer.PROBLEM_TYPE);
 
+  /** No body has names or numbers as long as these; strings have bounds of their own. */
   static final JsonFactory JSON =
       JsonFactory.builder()
-          .streamReadConstraints(StreamReadConstraints.builder().maxNestingDepth(10).build())
+          .disable(JsonFactory.Feature.INTERN_FIELD_NAMES)
+          .streamReadConstraints(
+              StreamReadConstraints.builder()
+                  .maxNestingDepth(10)
+                  .maxNameLength(1_000)
+                  .maxNumberLength(100)
+                  .build())
           .build();
+
+  /** The largest answer to a request that is refused, in bytes. */
+  static final int LARGEST_PROBLEM = 64 * 1024;
+
+  /** All errors together: each character may take six bytes, and is in the answer twice. */
+  private static final int MOST_ERROR_CHARACTERS = LARGEST_PROBLEM / 13;
+
+  private static final int LONGEST_ERROR = 1_000;
 
   /** Writes members into an object that is already open. */
   @FunctionalInterface
@@ -46,7 +62,7 @@ final class Replies {
     return HttpResponse.of(headers, HttpData.wrap(bytes));
   }
 
-  /** A refusal with everything that is wrong. */
+  /** A refusal with everything that is wrong, as far as it fits. */
   static HttpResponse problem(HttpStatus status, List<String> errors) {
     return json(status, PROBLEM, json -> writeProblem(json, status, errors));
   }
@@ -61,15 +77,40 @@ final class Replies {
 
   private static void writeProblem(JsonGenerator json, HttpStatus status, List<String> errors)
       throws IOException {
+    List<String> shown = shown(errors);
     json.writeStringField("type", "about:blank");
     json.writeStringField("title", status.reasonPhrase());
     json.writeNumberField("status", status.code());
-    json.writeStringField("detail", String.join("; ", errors));
+    json.writeStringField("detail", String.join("; ", shown));
     json.writeArrayFieldStart("errors");
-    for (String error : errors) {
+    for (String error : shown) {
       json.writeString(error);
     }
     json.writeEndArray();
+  }
+
+  /** Errors that fit into an answer, however many there are. */
+  private static List<String> shown(List<String> errors) {
+    List<String> shown = new ArrayList<>();
+    int left = MOST_ERROR_CHARACTERS;
+    for (String error : errors) {
+      String cut = cut(error);
+      left -= cut.length() + 2;
+      if (left < 0) {
+        shown.add("and %,d more".formatted(errors.size() - shown.size()));
+        break;
+      }
+      shown.add(cut);
+    }
+    return shown;
+  }
+
+  private static String cut(String error) {
+    if (error.length() <= LONGEST_ERROR) {
+      return error;
+    }
+    boolean splits = Character.isHighSurrogate(error.charAt(LONGEST_ERROR - 1));
+    return error.substring(0, splits ? LONGEST_ERROR - 1 : LONGEST_ERROR) + "…";
   }
 
   private static byte[] bytes(Body body) {

@@ -11,6 +11,7 @@ import java.io.IOException;
 import java.io.PrintWriter;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.time.InstantSource;
 import java.util.List;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CountDownLatch;
@@ -45,7 +46,7 @@ final class ServeCommand implements Callable<Integer> {
   @Option(
       names = "--admin-token",
       paramLabel = "TOKEN",
-      description = "what operators must show; default: a new one, printed")
+      description = "what operators must show, 16 characters or more; default: a new one, printed")
   private @Nullable String adminToken;
 
   @Option(names = "--host", paramLabel = "ADDRESS", description = "0.0.0.0 for everywhere")
@@ -69,17 +70,26 @@ final class ServeCommand implements Callable<Integer> {
 
   @Option(
       names = "--store-deadline",
-      defaultValue = "50ms",
+      defaultValue = "500ms",
       paramLabel = "DURATION",
       converter = DurationOption.class,
-      description = "how long a decision may wait for Redis; then onStoreFailure speaks")
-  private Duration storeDeadline = Duration.ofMillis(50);
+      description =
+          "how long a decision waits for Redis; after that the rule's onStoreFailure decides")
+  private Duration storeDeadline = Duration.ofMillis(500);
 
   @Option(
       names = "--nodes",
       paramLabel = "N",
-      description = "services that share the limits while each counts by itself (local)")
+      description =
+          "services that share the limits; in an outage of Redis each counts its part (local)")
   private int nodes = 1;
+
+  @Option(
+      names = "--receipt-key-file",
+      paramLabel = "FILE",
+      description =
+          "64 hex digits that seal receipts; default: a random key, shared through Redis if there is one")
+  private @Nullable Path receiptKeyFile;
 
   @Option(
       names = "--forwarded-header",
@@ -143,8 +153,9 @@ final class ServeCommand implements Callable<Integer> {
     AdminToken token = adminToken == null ? AdminToken.random() : AdminToken.of(adminToken);
     RuleSource source = source();
     Meters meters = new Meters(Stores.kind(store));
+    ReceiptKeys keys = Stores.receiptKeys(store, receiptKeyFile);
     Store opened = Stores.open(store, storeDeadline, nodes, meters::failed);
-    Service service = Service.start(settings, token, opened, source, meters);
+    Service service = Service.start(settings, token, keys, opened, source, meters);
     boolean made = adminToken == null;
     Path tokenFile = AdminToken.file(service.port());
     boolean kept = made && keep(token, tokenFile);
@@ -167,6 +178,11 @@ final class ServeCommand implements Callable<Integer> {
       if (nodes < 1) {
         throw new IllegalArgumentException("nodes: " + nodes + " (expected: at least 1)");
       }
+      if (maxRequestBytes < Settings.SMALLEST_REQUEST_BOUND) {
+        throw new IllegalArgumentException(
+            "max-request-bytes: %,d (expected: at least %,d, for the largest call)"
+                .formatted(maxRequestBytes, Settings.SMALLEST_REQUEST_BOUND));
+      }
       return new Settings(
           host,
           port,
@@ -174,6 +190,7 @@ final class ServeCommand implements Callable<Integer> {
               trustedProxies == null ? List.of() : trustedProxies,
               ClientAddress.Trail.parse(forwardedHeader),
               ipv6Prefix),
+          InstantSource.system(),
           HeaderProfile.parse(headers),
           maxConnections,
           maxInFlight,

@@ -1,16 +1,10 @@
 package dev.sluice.server;
 
-import com.linecorp.armeria.common.HttpData;
 import com.linecorp.armeria.common.HttpHeaderNames;
 import com.linecorp.armeria.common.HttpMethod;
-import com.linecorp.armeria.common.HttpRequest;
-import com.linecorp.armeria.common.HttpResponse;
-import com.linecorp.armeria.common.HttpStatus;
-import com.linecorp.armeria.common.ResponseHeaders;
 import com.linecorp.armeria.server.HttpService;
 import com.linecorp.armeria.server.Server;
 import com.linecorp.armeria.server.ServerBuilder;
-import com.linecorp.armeria.server.ServiceRequestContext;
 import dev.sluice.Limiter;
 import dev.sluice.RuleSource;
 import dev.sluice.Store;
@@ -30,36 +24,54 @@ final class Service implements AutoCloseable {
   private static final KeptConnections KEPT_CONNECTIONS = new KeptConnections();
 
   private final Settings settings;
-  private final AdminToken token;
+  private final Doorkeeper doorkeeper;
+  private final ReceiptKeys keys;
   private final Limiter limiter;
+  private final Meters meters;
   private final Intake intake;
   private final Server server;
 
   private Service(
-      Settings settings, AdminToken token, Store store, RuleSource rules, Meters meters) {
+      Settings settings,
+      AdminToken token,
+      ReceiptKeys keys,
+      Store store,
+      RuleSource rules,
+      Meters meters) {
     this.settings = settings;
-    this.token = token;
+    this.doorkeeper = new Doorkeeper(token, settings.client(), settings.clock());
+    this.keys = keys;
     this.limiter = Limiter.of(store, rules);
+    this.meters = meters;
     meters.watch(limiter, store);
-    this.intake = new Intake(settings.mostInFlight(), meters);
+    this.intake =
+        new Intake(
+            settings.mostInFlight(),
+            settings.mostRequestBytes(),
+            Runtime.getRuntime().maxMemory() / BODIES_SHARE,
+            meters);
     Edge edge = new Edge(limiter, settings.client());
-    Receipts receipts = new Receipts(token.keyFor("receipts"));
-    Decisions decisions = new Decisions(edge, receipts, meters, settings);
+    Decisions decisions = new Decisions(edge, new Receipts(keys), meters, settings);
     ServerBuilder builder = Server.builder();
     protect(builder, meters);
-    open(builder, decisions, new Probes(edge, meters, intake));
-    guarded(builder, new Admin(edge, store, settings.mostRequestBytes()));
+    open(builder, decisions, new Probes(edge, store, meters, intake));
+    guarded(builder, new Admin(edge, store, keys, settings.mostRequestBytes()));
     this.server = builder.build();
   }
 
   /** Starts a service; throws {@link CannotListen} if it cannot have its port. */
   static Service start(
-      Settings settings, AdminToken token, Store store, RuleSource rules, Meters meters) {
-    Service service = new Service(settings, token, store, rules, meters);
+      Settings settings,
+      AdminToken token,
+      ReceiptKeys keys,
+      Store store,
+      RuleSource rules,
+      Meters meters) {
+    Service service = new Service(settings, token, keys, store, rules, meters);
     try {
       service.server.start().join();
     } catch (CompletionException e) {
-      service.limiter.close();
+      service.closeParts();
       throw new CannotListen(
           settings.host(), settings.port(), Objects.requireNonNullElse(e.getCause(), e));
     }
@@ -82,6 +94,9 @@ final class Service implements AutoCloseable {
     }
   }
 
+  /** Bodies that are being received take at most this part of the memory. */
+  private static final int BODIES_SHARE = 8;
+
   private void protect(ServerBuilder builder, Meters meters) {
     builder
         .http(new InetSocketAddress(settings.host(), settings.port()))
@@ -99,7 +114,8 @@ final class Service implements AutoCloseable {
         .unloggedExceptionsReportInterval(Duration.ZERO)
         .disableServerHeader()
         .setHeader(HttpHeaderNames.X_CONTENT_TYPE_OPTIONS, "nosniff")
-        .childChannelPipelineCustomizer(pipeline -> pipeline.addLast(KEPT_CONNECTIONS))
+        .childChannelPipelineCustomizer(
+            pipeline -> pipeline.addFirst(new Framing()).addLast(KEPT_CONNECTIONS))
         .requestAutoAbortDelay(LATE_BODY)
         .errorHandler(new Refusals())
         .decorator(intake);
@@ -109,7 +125,7 @@ final class Service implements AutoCloseable {
     builder.route().post("/v1/check").build(new WholeAnswer(decisions::check));
     builder.route().post("/v1/settle").build(new WholeAnswer(decisions::settle));
     builder.route().path("/v1/gate/{rule}").build(new WholeAnswer(decisions::gate));
-    builder.route().get("/health/live").build(probes::live);
+    builder.route().get(Intake.LIVE).build(probes::live);
     builder.route().get("/health/ready").build(probes::ready);
     builder.route().get("/metrics").build(probes::metrics);
     builder.route().get("/openapi.yaml").build(probes::openapi);
@@ -123,6 +139,7 @@ final class Service implements AutoCloseable {
     guard(builder, HttpMethod.GET, "/v1/locks", admin::locks);
     guard(builder, HttpMethod.PUT, "/v1/locks/{rule}", admin::lock);
     guard(builder, HttpMethod.DELETE, "/v1/locks/{rule}", admin::lift);
+    guard(builder, HttpMethod.POST, "/v1/receipts/rotate", admin::rotate);
   }
 
   private void guard(ServerBuilder builder, HttpMethod method, String path, HttpService service) {
@@ -130,25 +147,7 @@ final class Service implements AutoCloseable {
         .route()
         .path(path)
         .methods(method)
-        .build((ctx, request) -> admitted(service, ctx, request));
-  }
-
-  private HttpResponse admitted(HttpService service, ServiceRequestContext ctx, HttpRequest request)
-      throws Exception {
-    if (token.isShownBy(request.headers())) {
-      return service.serve(ctx, request);
-    }
-    byte[] body =
-        Replies.problemBytes(
-            HttpStatus.UNAUTHORIZED,
-            List.of("this route needs the admin token (expected: Authorization: Bearer …)"));
-    ResponseHeaders headers =
-        ResponseHeaders.builder(HttpStatus.UNAUTHORIZED)
-            .contentType(Replies.PROBLEM)
-            .add(HttpHeaderNames.WWW_AUTHENTICATE, "Bearer realm=\"sluice\"")
-            .contentLength(body.length)
-            .build();
-    return HttpResponse.of(headers, HttpData.wrap(body));
+        .build((ctx, request) -> doorkeeper.serve(service, ctx, request));
   }
 
   /** The routes and their methods, for the test of their description. */
@@ -176,6 +175,12 @@ final class Service implements AutoCloseable {
       Thread.currentThread().interrupt();
     }
     server.stop().join();
+    closeParts();
+  }
+
+  private void closeParts() {
+    meters.close();
     limiter.close();
+    keys.close();
   }
 }

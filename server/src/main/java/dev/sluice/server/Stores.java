@@ -5,8 +5,10 @@ import dev.sluice.Text;
 import dev.sluice.memory.MemoryStore;
 import dev.sluice.redis.RedisStore;
 import dev.sluice.redis.StoreFault;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
 
 /** The one place where the name of a store becomes a store. */
 final class Stores {
@@ -28,6 +30,14 @@ final class Stores {
     }
     throw new IllegalArgumentException(
         "store: %s (expected: memory or redis://host:port)".formatted(Text.quoted(shown(name))));
+  }
+
+  /** The keys of receipts: from the file if there is one, else shared by those of one store. */
+  static ReceiptKeys receiptKeys(String name, @Nullable Path file) {
+    if (file != null) {
+      return ReceiptKeys.ofFile(file);
+    }
+    return isRedis(name) ? ReceiptKeys.ofRedis(name) : ReceiptKeys.ofProcess();
   }
 
   /** The name without what is secret in it. */

@@ -8,8 +8,11 @@ import java.util.List;
 final class Table {
   private final List<String[]> rows = new ArrayList<>();
 
+  /** A table with a line of titles; without one, given none. */
   Table(String... titles) {
-    rows.add(titles);
+    if (titles.length > 0) {
+      rows.add(titles);
+    }
   }
 
   void row(String... cells) {
@@ -22,7 +25,7 @@ final class Table {
   }
 
   void print(PrintWriter out) {
-    int columns = rows.get(0).length;
+    int columns = rows.isEmpty() ? 0 : rows.get(0).length;
     int[] widths = new int[columns];
     for (String[] row : rows) {
       for (int i = 0; i < columns; i++) {

@@ -11,12 +11,15 @@ import java.io.InputStream;
 import java.net.InetAddress;
 import java.net.Socket;
 import java.net.http.HttpRequest;
+import java.nio.charset.Charset;
 import java.nio.charset.StandardCharsets;
+import java.util.List;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** What clients should not send, and do. */
 class BadInputTest {
@@ -140,6 +143,37 @@ class BadInputTest {
         .isEqualTo(400);
   }
 
+  /** '/' in two and three bytes, U+0000 in two, half of a pair in three. */
+  @ParameterizedTest
+  @ValueSource(
+      strings = {"\u00c0\u00af", "\u00e0\u0080\u00af", "\u00c0\u0080", "\u00ed\u00a0\u0080"})
+  void overlongUtf8IsRefused(String overlong) {
+    byte[] body =
+        "{\"rule\":\"SecureLogin\",\"identity\":{\"login\":\"a%sb\"}}"
+            .formatted(overlong)
+            .getBytes(StandardCharsets.ISO_8859_1);
+
+    Sluice.Answer answer = sluice.post("/v1/check", body);
+
+    assertThat(answer.status()).isEqualTo(400);
+    assertThat(answer.errors())
+        .containsExactly("body: not well-formed UTF-8 (expected: JSON in UTF-8)");
+  }
+
+  @Test
+  void jsonInAnotherEncodingIsRefused() {
+    String body = "{\"rule\":\"SecureLogin\",\"identity\":{\"login\":\"other\"}}";
+
+    for (Charset charset :
+        List.of(
+            StandardCharsets.UTF_16BE, StandardCharsets.UTF_16LE, Charset.forName("UTF-32BE"))) {
+      assertThat(sluice.post("/v1/check", body.getBytes(charset)).errors())
+          .containsExactly("body: holds the character U+0000 (expected: JSON in UTF-8)");
+    }
+    assertThat(sluice.post("/v1/check", body.getBytes(StandardCharsets.UTF_16)).status())
+        .isEqualTo(400);
+  }
+
   /** Sends bytes as they are, one a char, and gives the first that comes back. */
   private static String raw(String head) throws Exception {
     try (Socket socket = new Socket(InetAddress.getLoopbackAddress(), sluice.service().port())) {
@@ -193,7 +227,7 @@ class BadInputTest {
   @Test
   void aLongIdentityIsKeptAsItsHash() {
     String body =
-        "{\"rule\":\"SecureLogin\",\"identity\":{\"login\":\"%s\"}}".formatted("a".repeat(60_000));
+        "{\"rule\":\"SecureLogin\",\"identity\":{\"login\":\"%s\"}}".formatted("a".repeat(1_024));
 
     JsonNode answer = sluice.post("/v1/check", body).json();
 
@@ -204,7 +238,8 @@ class BadInputTest {
   @Test
   void aForgedReceiptIsRefused() {
     assertThat(sluice.post("/v1/settle", "{\"receipt\":\"AQADci0x\",\"cost\":0}").errors())
-        .containsExactly("receipt: not written by this service (expected: the receipt of a check)");
+        .containsExactly(
+            "receipt: not sealed with a key of this service (expected: the receipt of a check)");
     assertThat(sluice.post("/v1/settle", "{}").errors())
         .containsExactly(
             "receipt: missing (expected: the receipt of an allowed check)",
@@ -218,7 +253,7 @@ class BadInputTest {
         "{} | duration: missing (expected: a duration such as 30m)",
         "{\"duration\":\"soon\"} | duration: 'soon' (expected: a duration such as 500ms, 10s, 5m, 1h30m, 1d)",
         "{\"duration\":\"0s\"} | duration: 0s (expected: longer than 0)",
-        "{\"duration\":\"1h\",\"reason\":\"a\\nb\"} | reason: 3 characters, some of them control characters (expected: at most 200, no control characters)",
+        "{\"duration\":\"1h\",\"reason\":\"a\\nb\"} | reason: 'a\\u000ab' (expected: no control characters, well-formed Unicode)",
       })
   void aLockThatCannotBeSetSaysWhy(String body, String error) {
     Sluice.Answer answer =

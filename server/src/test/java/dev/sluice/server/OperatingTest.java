@@ -89,19 +89,21 @@ class OperatingTest {
       sluice.send(sluice.admin("DELETE", "/v1/locks/SecureLogin?login=ann"));
       sluice.send(sluice.admin("DELETE", "/v1/accounts/Api?apiKey=hush-hush"));
       sluice.send(sluice.request("DELETE", "/v1/accounts/SecureLogin?login=ann"));
+      sluice.send(sluice.admin("POST", "/v1/receipts/rotate"));
     } finally {
       audit.detachAppender(log);
     }
 
     List<String> lines =
         log.list.stream().map(event -> event.getKeyValuePairs().toString()).toList();
-    assertThat(lines).hasSize(3);
+    assertThat(lines).hasSize(4);
     assertThat(lines.get(0))
         .contains("who=\"'eve\\u0009x' at 127.0.0.1\"", "what=\"lock set\"")
         .contains("identity=\"login=ann\"", "before=\"2 of 2 left\"", ": why\"");
     assertThat(lines.get(1))
         .contains("what=\"lock lifted\"", "locked until ", "after=\"not locked\"");
     assertThat(lines.get(2)).contains("what=\"account reset\"").doesNotContain("hush-hush");
+    assertThat(lines.get(3)).contains("who=\"127.0.0.1\"", "what=\"receipt key rotated\"");
   }
 
   @Test

@@ -1,27 +1,39 @@
 package dev.sluice.server;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.sluice.Account;
+import dev.sluice.Bounds;
 import dev.sluice.Cycle;
 import dev.sluice.Identity;
 import dev.sluice.Limit;
 import dev.sluice.Lock;
 import dev.sluice.Receipt;
 import dev.sluice.Terms;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.time.DayOfWeek;
 import java.time.Duration;
 import java.time.ZoneId;
+import java.util.ArrayList;
 import java.util.Base64;
 import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 class ReceiptsTest {
+  /** A longer value is kept as its hash. */
+  private static final int LONGEST_KEPT = 128;
+
   private static final ZoneId BERLIN = ZoneId.of("Europe/Berlin");
-  private static final Receipts RECEIPTS = new Receipts(new byte[] {1, 2, 3});
+  private static final Receipts RECEIPTS = new Receipts(ReceiptKeys.ofProcess());
 
   static Stream<Limit> limits() {
     return Stream.of(
@@ -47,7 +59,8 @@ class ReceiptsTest {
     Terms terms = new Terms(List.of(limit, Limit.log(1, Duration.ofSeconds(1))), lock, true);
     Receipt.Entry entry =
         new Receipt.Entry(account, terms, 7, List.of(new Receipt.Mark(1_700_000_000_000_000L, 3)));
-    return new Receipt("r-1", 1_700_000_000_000_001L, List.of(entry, entry));
+    Receipt.Entry local = new Receipt.Entry(account, Terms.of(limit), 2, List.of(), true);
+    return new Receipt("r-1", 1_700_000_000_000_001L, List.of(entry, local), "node-7");
   }
 
   @ParameterizedTest
@@ -77,9 +90,102 @@ class ReceiptsTest {
 
   @Test
   void aReceiptOfAnotherKeyIsNone() {
-    String foreign = new Receipts(new byte[] {1, 2, 4}).seal(receipt(limits().findFirst().get()));
+    Receipts others = new Receipts(ReceiptKeys.ofProcess());
+
+    String foreign = others.seal(receipt(limits().findFirst().get()));
 
     assertThat(RECEIPTS.open(foreign)).isEmpty();
+  }
+
+  @Test
+  void aReceiptOfTheKeyBeforeIsGoodUntilTheNextRotation() {
+    ReceiptKeys keys = ReceiptKeys.ofProcess();
+    Receipts receipts = new Receipts(keys);
+    Receipt receipt = receipt(limits().findFirst().get());
+    String first = receipts.seal(receipt);
+
+    keys.rotate();
+
+    assertThat(receipts.open(first)).contains(receipt);
+    String second = receipts.seal(receipt);
+    keys.rotate();
+    assertThat(receipts.open(first)).isEmpty();
+    assertThat(receipts.open(second)).contains(receipt);
+  }
+
+  @Test
+  void keysInAFileAreTheSameForEveryService(@TempDir Path directory) throws Exception {
+    String old = "0f".repeat(32);
+    String young = "A1".repeat(32);
+    Path before = Files.writeString(directory.resolve("before"), old + "\n");
+    Path after = Files.writeString(directory.resolve("after"), young + "\n" + old + "\n");
+    Receipt receipt = receipt(limits().findFirst().get());
+
+    String sealed = new Receipts(ReceiptKeys.ofFile(before)).seal(receipt);
+
+    assertThat(new Receipts(ReceiptKeys.ofFile(before)).open(sealed)).contains(receipt);
+    assertThat(new Receipts(ReceiptKeys.ofFile(after)).open(sealed)).contains(receipt);
+    String newer = new Receipts(ReceiptKeys.ofFile(after)).seal(receipt);
+    assertThat(new Receipts(ReceiptKeys.ofFile(before)).open(newer)).isEmpty();
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"", "secret\n", "0f0f", "%1$s\n\n%1$s\n", "%1$s\n%1$s\n%1$s\n"})
+  void aKeyFileWithAnythingElseIsRefused(String text, @TempDir Path directory) throws Exception {
+    String content = text.formatted("0f".repeat(32));
+    Path file = Files.writeString(directory.resolve("keys"), content);
+
+    assertThatThrownBy(() -> ReceiptKeys.ofFile(file))
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessageStartingWith("receipt key file: ")
+        .hasMessageContaining("(expected: one line of 64 hex digits");
+  }
+
+  /** More than a call within the bounds can take: each account has the longest terms of its own. */
+  private static Receipt largest() {
+    Map<String, String> facets = new TreeMap<>();
+    for (int i = 0; i < Bounds.MOST_FACETS; i++) {
+      String name = Character.toString('a' + i).repeat(Bounds.LONGEST_FACET_NAME);
+      facets.put(name, Character.toString('\u4e00' + i).repeat(LONGEST_KEPT));
+    }
+    Identity identity = Identity.of(facets);
+    List<Duration> lengths =
+        Stream.iterate(Duration.ofDays(1), length -> length.plusNanos(1_000))
+            .limit(Bounds.MOST_LOCK_DURATIONS)
+            .toList();
+    ZoneId zone = ZoneId.of("America/Argentina/ComodRivadavia");
+    List<Receipt.Entry> entries = new ArrayList<>();
+    for (int i = 0; i < Bounds.MOST_ACCOUNTS; i++) {
+      List<Limit> limits = new ArrayList<>();
+      List<Receipt.Mark> marks = new ArrayList<>();
+      for (int j = 0; j < Bounds.MOST_LIMITS / Bounds.MOST_ACCOUNTS; j++) {
+        limits.add(Limit.fixed(Limit.LARGEST - i, Cycle.yearly(zone, 12, 28 - j)));
+        marks.add(new Receipt.Mark(Long.MAX_VALUE, Long.MAX_VALUE));
+      }
+      String rule = ("r" + i).repeat(Bounds.LONGEST_RULE_NAME).substring(0, 100);
+      Lock lock = new Lock(lengths, Duration.ofDays(3_660));
+      entries.add(
+          new Receipt.Entry(
+              new Account(rule, identity, true),
+              new Terms(limits, lock, true),
+              Limit.LARGEST,
+              marks,
+              true));
+    }
+    String id = "i".repeat(Bounds.LONGEST_ID);
+    return new Receipt(id, Long.MAX_VALUE, entries, "n".repeat(Bounds.LONGEST_ID));
+  }
+
+  @Test
+  void theLargestReceiptIsOpenedAgain() {
+    Receipt largest = largest();
+
+    String sealed = RECEIPTS.seal(largest);
+
+    assertThat(sealed.length()).isBetween(64 * 1024, Receipts.LONGEST_TEXT);
+    assertThat(RECEIPTS.open(sealed)).contains(largest);
+    assertThat(sealed.length() + "{'receipt':'','cost':4503599627370496}".length())
+        .isLessThan(Settings.SMALLEST_REQUEST_BOUND);
   }
 
   @Test

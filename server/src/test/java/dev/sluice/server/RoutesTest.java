@@ -11,6 +11,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.TreeSet;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -22,6 +23,7 @@ import org.snakeyaml.engine.v2.api.LoadSettings;
 /** Every route, as a client sees it. Each test has identities of its own. */
 class RoutesTest {
   private static Sluice sluice;
+  private static final AtomicInteger addresses = new AtomicInteger(10);
 
   @BeforeAll
   static void start() {
@@ -42,6 +44,7 @@ class RoutesTest {
         .containsExactly(
             "allowed",
             "outcome",
+            "countedBy",
             "rule",
             "limit",
             "remaining",
@@ -260,6 +263,7 @@ class RoutesTest {
     "GET, /v1/locks, true",
     "PUT, /v1/locks/SecureLogin?login=x, true",
     "DELETE, /v1/locks/SecureLogin?login=x, true",
+    "POST, /v1/receipts/rotate, true",
     "POST, /v1/check, false",
     "POST, /v1/settle, false",
     "GET, /v1/gate/NewCrawlerRule, false",
@@ -286,8 +290,14 @@ class RoutesTest {
     assertThat(without.status() == 401).isEqualTo(needed);
     assertThat(with.status()).isNotEqualTo(401);
     for (String field : wrong) {
+      String somewhereElse =
+          "192.0.2." + addresses.incrementAndGet(); // too many wrong ones are 429
       Sluice.Answer refused =
-          sluice.send(sluice.request(method, path).header("Authorization", field));
+          sluice.send(
+              sluice
+                  .request(method, path)
+                  .header("X-Forwarded-For", somewhereElse)
+                  .header("Authorization", field));
       assertThat(refused.status() == 401).describedAs(field).isEqualTo(needed);
     }
     if (needed) {

@@ -50,19 +50,48 @@ class SharedIT {
     return found.find() ? Integer.parseInt(found.group(1)) : 0;
   }
 
+  private static Sluice service(RedisProcess redis) {
+    return Sluice.start(
+        Sluice.patient(10_000),
+        Sluice.sample(),
+        open(redis),
+        new Meters("redis"),
+        ReceiptKeys.ofRedis(redis.uri()));
+  }
+
   @Test
   void aReceiptOfOneIsHonouredByTheOther() throws Exception {
     try (RedisProcess redis = RedisProcess.start(RedisProcess.newest());
-        Sluice one = Sluice.start(open(redis));
-        Sluice two = Sluice.start(open(redis))) {
-      String call = "{\"rule\":\"SecureLogin\",\"identity\":{\"login\":\"ann\"},\"cost\":2}";
-      String receipt = one.post("/v1/check", call).json().path("receipt").asText();
+        Sluice one = service(redis);
+        Sluice two = service(redis)) {
+      String receipt = one.post("/v1/check", call("ann")).json().path("receipt").asText();
 
-      Sluice.Answer settled =
-          two.post("/v1/settle", "{\"receipt\":\"" + receipt + "\",\"cost\":0}");
+      assertThat(settle(two, receipt).json().path("settled").asBoolean()).isTrue();
+      assertThat(two.post("/v1/check", call("ann")).json().path("allowed").asBoolean()).isTrue();
+    }
+  }
 
-      assertThat(settled.json().path("settled").asBoolean()).isTrue();
-      assertThat(two.post("/v1/check", call).json().path("allowed").asBoolean()).isTrue();
+  private static String call(String login) {
+    return "{\"rule\":\"SecureLogin\",\"identity\":{\"login\":\"%s\"},\"cost\":2}".formatted(login);
+  }
+
+  private static Sluice.Answer settle(Sluice sluice, String receipt) {
+    return sluice.post("/v1/settle", "{\"receipt\":\"" + receipt + "\",\"cost\":0}");
+  }
+
+  @Test
+  void receiptsStayGoodWhileTheirKeyIsRotated() throws Exception {
+    try (RedisProcess redis = RedisProcess.start(RedisProcess.newest());
+        Sluice one = service(redis);
+        Sluice two = service(redis)) {
+      String before = one.post("/v1/check", call("bea")).json().path("receipt").asText();
+
+      Sluice.Answer rotated = one.send(one.admin("POST", "/v1/receipts/rotate"));
+      String after = one.post("/v1/check", call("cid")).json().path("receipt").asText();
+
+      assertThat(rotated.json().path("rotated").asBoolean()).isTrue();
+      assertThat(settle(two, after).json().path("settled").asBoolean()).isTrue();
+      assertThat(settle(two, before).json().path("settled").asBoolean()).isTrue();
     }
   }
 }

@@ -15,6 +15,7 @@ import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
@@ -47,6 +48,7 @@ final class Sluice implements AutoCloseable {
         "127.0.0.1",
         0,
         ClientAddress.ofPeer(),
+        InstantSource.system(),
         HeaderProfile.BOTH,
         10_000,
         mostInFlight,
@@ -74,10 +76,16 @@ final class Sluice implements AutoCloseable {
   }
 
   static Sluice start(Settings settings, String rules, Store store, Meters meters) {
+    return start(settings, rules, store, meters, ReceiptKeys.ofProcess());
+  }
+
+  static Sluice start(
+      Settings settings, String rules, Store store, Meters meters, ReceiptKeys keys) {
     return new Sluice(
         Service.start(
             settings,
             AdminToken.of(TOKEN),
+            keys,
             store,
             RuleSource.fixed(RuleFiles.parse("rules.yaml", rules)),
             meters));

@@ -1,0 +1,89 @@
+package dev.sluice.server;
+
+import dev.sluice.Account;
+import dev.sluice.Decision;
+import dev.sluice.IdReusedException;
+import dev.sluice.LockPage;
+import dev.sluice.Plan;
+import dev.sluice.Receipt;
+import dev.sluice.Restriction;
+import dev.sluice.Store;
+import dev.sluice.memory.MemoryStore;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A memory store that answers as a store on Redis does while Redis is away and each node counts.
+ */
+final class StoreInAnOutage implements Store {
+  static final String WARNING = "Redis evicts keys when it is full (expected: noeviction)";
+
+  private final Store store = MemoryStore.create();
+
+  @Override
+  public CompletionStage<Decision> take(Plan plan) {
+    if ("reused".equals(plan.id())) {
+      return CompletableFuture.failedFuture(new IdReusedException("reused"));
+    }
+    return store.take(plan).thenApply(StoreInAnOutage::local);
+  }
+
+  private static Decision local(Decision decision) {
+    return decision instanceof Decision.Allowed allowed
+        ? Decision.Allowed.of(
+            allowed.balances(), Decision.CountedBy.LOCAL, () -> local(allowed.receipt()))
+        : new Decision.Denied(decision.balances(), Decision.CountedBy.LOCAL);
+  }
+
+  private static Receipt local(Receipt receipt) {
+    List<Receipt.Entry> entries =
+        receipt.entries().stream()
+            .map(
+                entry ->
+                    new Receipt.Entry(
+                        entry.account(), entry.terms(), entry.cost(), entry.marks(), true))
+            .toList();
+    return new Receipt(receipt.id(), receipt.takenAtMicros(), entries, "node-1");
+  }
+
+  @Override
+  public CompletionStage<Boolean> settle(Receipt receipt, long actualCost) {
+    return CompletableFuture.failedFuture(
+        new IllegalArgumentException(
+            "receipt: counted by node %s alone (expected: settle it there)"
+                .formatted(receipt.node())));
+  }
+
+  @Override
+  public CompletionStage<Boolean> reset(Account account) {
+    return store.reset(account);
+  }
+
+  @Override
+  public CompletionStage<Restriction> lock(Account account, Duration length, String reason) {
+    return store.lock(account, length, reason);
+  }
+
+  @Override
+  public CompletionStage<Boolean> lift(Account account) {
+    return store.lift(account);
+  }
+
+  @Override
+  public CompletionStage<LockPage> locks(@Nullable String rule, int limit, @Nullable String after) {
+    return store.locks(rule, limit, after);
+  }
+
+  @Override
+  public List<String> warnings() {
+    return List.of(WARNING);
+  }
+
+  @Override
+  public void close() {
+    store.close();
+  }
+}
