@@ -105,6 +105,9 @@ final class Contenders {
     if (decision instanceof Decision.Unmetered unmetered) {
       throw new IllegalStateException(unmetered.reason());
     }
+    if (decision.countedBy() == Decision.CountedBy.LOCAL) {
+      throw new IllegalStateException("counted by this node, not by the store");
+    }
     return decision.allowed();
   }
 

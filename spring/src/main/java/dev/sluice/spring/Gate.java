@@ -3,8 +3,10 @@ package dev.sluice.spring;
 import dev.sluice.Balance;
 import dev.sluice.Call;
 import dev.sluice.Decision;
+import dev.sluice.Decision.CountedBy;
 import dev.sluice.Identity;
 import dev.sluice.Limiter;
+import dev.sluice.Receipt;
 import dev.sluice.Rules;
 import dev.sluice.http.HeaderProfile;
 import dev.sluice.http.HttpAnswer;
@@ -13,10 +15,12 @@ import io.micrometer.observation.ObservationRegistry;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /** The one way from Spring to the limiter: finds who asks, asks, observes, tells the answer. */
@@ -44,29 +48,39 @@ final class Gate {
     }
   }
 
+  /** Asks; whatever goes wrong is in the stage. */
   CompletionStage<Decision> ask(Call call) {
     Observation observation =
         Observation.createNotStarted("sluice.decisions", observations)
             .contextualName("sluice decision")
             .lowCardinalityKeyValue("rule", String.join(",", call.rules()))
             .lowCardinalityKeyValue("outcome", "unknown")
+            .lowCardinalityKeyValue("countedBy", name(CountedBy.NOBODY))
             .start();
-    CompletionStage<Decision> answer;
-    try {
-      answer = limiter.ask(call);
-    } catch (IllegalArgumentException e) {
-      observation.lowCardinalityKeyValue("outcome", "uncountable").error(e).stop();
-      throw new UncountableException(e);
-    }
-    return answer.whenComplete(
-        (decision, error) -> {
-          if (error != null) {
-            observation.lowCardinalityKeyValue("outcome", "error").error(error);
-          } else {
-            observation.lowCardinalityKeyValue("outcome", outcome(decision));
-          }
-          observation.stop();
-        });
+    return stage(() -> limiter.ask(call))
+        .handle(
+            (decision, error) -> {
+              if (error != null) {
+                throw failed(observation, error);
+              }
+              observation
+                  .lowCardinalityKeyValue("outcome", outcome(decision))
+                  .lowCardinalityKeyValue("countedBy", name(decision.countedBy()))
+                  .stop();
+              return decision;
+            });
+  }
+
+  private static CompletionException failed(Observation observation, Throwable error) {
+    Throwable cause =
+        error instanceof CompletionException && error.getCause() != null ? error.getCause() : error;
+    boolean uncountable = cause instanceof IllegalArgumentException;
+    observation
+        .lowCardinalityKeyValue("outcome", uncountable ? "uncountable" : "error")
+        .error(cause)
+        .stop();
+    return new CompletionException(
+        cause instanceof IllegalArgumentException e ? new UncountableException(e) : cause);
   }
 
   /** Asks for several calls, all or nothing: what the first ones took is given back. */
@@ -80,8 +94,12 @@ final class Gate {
       return CompletableFuture.completedFuture(decisions);
     }
     return ask(calls.get(next))
-        .thenCompose(
-            decision -> {
+        .handle(
+            (decision, error) -> {
+              if (error != null) {
+                return giveBack(decisions)
+                    .thenCompose(done -> CompletableFuture.<List<Decision>>failedFuture(error));
+              }
               if (!decision.allowed()) {
                 return giveBack(decisions)
                     .thenApply(
@@ -92,7 +110,8 @@ final class Gate {
               }
               decisions.add(decision);
               return askFrom(calls, next + 1, decisions);
-            });
+            })
+        .thenCompose(all -> all);
   }
 
   /**
@@ -102,10 +121,18 @@ final class Gate {
     CompletionStage<Boolean> done = CompletableFuture.completedFuture(true);
     for (Decision decision : decisions) {
       if (decision instanceof Decision.Allowed allowed) {
-        done = done.thenCompose(before -> limiter.giveBack(allowed.receipt()));
+        done =
+            done.thenCombine(
+                stage(() -> limiter.giveBack(allowed.receipt())).exceptionally(error -> false),
+                Boolean::logicalAnd);
       }
     }
-    return done.exceptionally(error -> false);
+    return done;
+  }
+
+  /** What an action gives, also if it throws at once. */
+  private static <T> CompletionStage<T> stage(Supplier<CompletionStage<T>> action) {
+    return CompletableFuture.completedFuture(action).thenCompose(Supplier::get);
   }
 
   /** Tells a client where it stands after these decisions and those before on its request. */
@@ -114,7 +141,7 @@ final class Gate {
       List<Balance> all = balances(request, decisions);
       if (!all.isEmpty()) {
         request.remember(all);
-        Decision sum = new Decision.Unmetered(true, all, "several decisions");
+        Decision sum = Decision.Allowed.of(all, () -> new Receipt("-", 0, List.of()));
         request.tell(HttpAnswer.of(sum, headers).headers());
       }
     }
@@ -125,7 +152,8 @@ final class Gate {
     if (request == null || denied instanceof Decision.Unmetered) {
       return HttpAnswer.of(denied, headers);
     }
-    return HttpAnswer.of(new Decision.Denied(balances(request, List.of(denied))), headers);
+    List<Balance> balances = balances(request, List.of(denied));
+    return HttpAnswer.of(new Decision.Denied(balances, denied.countedBy()), headers);
   }
 
   private static List<Balance> balances(EdgeRequest request, List<Decision> decisions) {
@@ -155,6 +183,10 @@ final class Gate {
     } catch (CompletionException e) {
       throw e.getCause() instanceof RuntimeException cause ? cause : e;
     }
+  }
+
+  private static String name(CountedBy countedBy) {
+    return countedBy.name().toLowerCase(Locale.ROOT);
   }
 
   static String outcome(Decision decision) {

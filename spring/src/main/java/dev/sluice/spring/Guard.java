@@ -136,8 +136,9 @@ final class Guard {
     }
     Long cost = limit.cost.getValue(values, Long.class);
     if (cost == null || cost < 0) {
-      throw new IllegalArgumentException(
-          "%s: cost is %s (expected: a whole number, at least 0)".formatted(place, cost));
+      throw new UncountableException(
+          new IllegalArgumentException(
+              "%s: cost is %s (expected: a whole number, at least 0)".formatted(place, cost)));
     }
     return cost;
   }

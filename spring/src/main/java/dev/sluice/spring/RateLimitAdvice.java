@@ -86,6 +86,11 @@ final class RateLimitAdvice implements MethodInterceptor {
   }
 
   private static @Nullable Object left(Passage passage, @Nullable Object result) {
+    if (REACTOR
+        && result != null
+        && Reactive.isReactive(result.getClass())) { // some are Callables too
+      return Reactive.left(passage, result);
+    }
     if (result instanceof CompletionStage<?> stage) {
       return stage
           .handle((value, error) -> passage.leave(value, error).thenApply(done -> stage))

@@ -71,6 +71,12 @@ final class Reactive {
         });
   }
 
+  /** What a method returned that did not say that it would. */
+  static Object left(RateLimitAdvice.Passage passage, Object publisher) {
+    Entered entered = new Entered(passage, (Publisher<?>) publisher);
+    return publisher instanceof Mono ? mono(entered) : flux(entered);
+  }
+
   private static Publisher<?> proceed(MethodInvocation invocation) {
     try {
       Object publisher = invocation.proceed();

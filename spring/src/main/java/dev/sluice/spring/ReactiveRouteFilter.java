@@ -3,10 +3,11 @@ package dev.sluice.spring;
 import dev.sluice.http.HttpAnswer;
 import java.util.List;
 import java.util.Map;
+import java.util.function.BooleanSupplier;
 import org.springframework.core.Ordered;
 import org.springframework.http.HttpStatusCode;
 import org.springframework.http.MediaType;
-import org.springframework.http.server.PathContainer;
+import org.springframework.http.server.RequestPath;
 import org.springframework.http.server.reactive.ServerHttpRequest;
 import org.springframework.http.server.reactive.ServerHttpResponse;
 import org.springframework.web.server.ServerWebExchange;
@@ -17,11 +18,13 @@ import reactor.core.publisher.Mono;
 /** Limits paths in WebFlux, and lets annotated methods find their request. */
 final class ReactiveRouteFilter implements WebFilter, Ordered {
   private final Routes routes;
+  private final BooleanSupplier ignoresCase;
   private final Gate gate;
   private final int order;
 
-  ReactiveRouteFilter(Routes routes, Gate gate, int order) {
+  ReactiveRouteFilter(Routes routes, BooleanSupplier ignoresCase, Gate gate, int order) {
     this.routes = routes;
+    this.ignoresCase = ignoresCase;
     this.gate = gate;
     this.order = order;
   }
@@ -34,8 +37,8 @@ final class ReactiveRouteFilter implements WebFilter, Ordered {
   @Override
   public Mono<Void> filter(ServerWebExchange exchange, WebFilterChain chain) {
     ServerHttpRequest request = exchange.getRequest();
-    PathContainer path = request.getPath().pathWithinApplication();
-    Routes.Match match = routes.isEmpty() ? null : routes.match(request.getMethod().name(), path);
+    Routes.Match match =
+        routes.isEmpty() ? null : routes.match(request.getMethod().name(), read(request.getPath()));
     Mono<Void> rest =
         chain
             .filter(exchange)
@@ -65,6 +68,14 @@ final class ReactiveRouteFilter implements WebFilter, Ordered {
                         UncountableException.class,
                         e -> Mono.just(write(Refusals.answer(e), exchange))))
         .flatMap(next -> next);
+  }
+
+  private PathReading read(RequestPath path) {
+    return PathReading.of(
+        path.pathWithinApplication(),
+        List.of(path.contextPath().value()),
+        ignoresCase.getAsBoolean(),
+        pattern -> false);
   }
 
   private Mono<EdgeRequest> edge(ServerWebExchange exchange) {

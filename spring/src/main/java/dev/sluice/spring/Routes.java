@@ -3,12 +3,13 @@ package dev.sluice.spring;
 import dev.sluice.spring.SluiceProperties.Place;
 import dev.sluice.spring.SluiceProperties.Route;
 import java.util.ArrayList;
+import java.util.Collections;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Locale;
 import java.util.Set;
 import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
-import org.springframework.http.server.PathContainer;
 import org.springframework.web.util.pattern.PathPattern;
 import org.springframework.web.util.pattern.PathPatternParser;
 import org.springframework.web.util.pattern.PatternParseException;
@@ -16,19 +17,32 @@ import org.springframework.web.util.pattern.PatternParseException;
 /** The paths that filters limit. Immutable. */
 final class Routes {
   /*
-   * Paths are matched as Spring matches handlers: by decoded segments and without matrix variables,
-   * so another spelling of a path is no way around its limit. All routes that match count, as one
-   * call; the facet `route` is the pattern of the most specific one, never the path itself.
+   * All routes that match count, as one call; the facet `route` is the pattern of the most specific
+   * one, never the path itself. PathReading says what matches.
    */
+  private static final PathPatternParser IGNORING_CASE = ignoringCase();
+
   private final List<Parsed> all;
 
-  private record Parsed(PathPattern pattern, Set<String> methods, List<String> rules) {}
+  private record Parsed(
+      PathPattern pattern, PathPattern inAnyCase, Set<String> methods, List<String> rules) {
+    boolean matches(String method, PathReading path) {
+      return (methods.isEmpty() || methods.contains(method))
+          && path.matches(path.ignoresCase() ? inAnyCase : pattern);
+    }
+  }
 
   /** The routes of a request: their rules, and the most specific pattern. */
   record Match(List<String> rules, String pattern) {}
 
   private Routes(List<Parsed> all) {
     this.all = all;
+  }
+
+  private static PathPatternParser ignoringCase() {
+    PathPatternParser parser = new PathPatternParser();
+    parser.setCaseSensitive(false);
+    return parser;
   }
 
   static Routes at(Place place, SluiceProperties properties) {
@@ -60,7 +74,14 @@ final class Routes {
     try {
       Set<String> methods = new TreeSet<>();
       route.methods().forEach(method -> methods.add(method.toUpperCase(Locale.ROOT)));
-      return new Parsed(PathPatternParser.defaultInstance.parse(path), methods, route.allRules());
+      if (methods.contains("GET")) {
+        methods.add("HEAD"); // Spring gives it to the handlers of GET
+      }
+      return new Parsed(
+          PathPatternParser.defaultInstance.parse(path),
+          IGNORING_CASE.parse(path),
+          methods,
+          route.allRules());
     } catch (PatternParseException e) {
       throw new IllegalStateException(
           "%s.path: '%s': %s (expected: a pattern such as /api/**)"
@@ -73,23 +94,24 @@ final class Routes {
     return all.isEmpty();
   }
 
-  @Nullable Match match(String method, PathContainer path) {
-    Set<String> rules = null;
-    PathPattern best = null;
+  @Nullable Match match(String method, PathReading path) {
+    List<PathPattern> patterns = new ArrayList<>(1);
+    Set<String> rules = new TreeSet<>();
     for (Parsed route : all) {
-      boolean hit =
-          (route.methods.isEmpty() || route.methods.contains(method))
-              && route.pattern.matches(path);
-      if (hit) {
-        rules = rules == null ? new TreeSet<>() : rules;
+      if (route.matches(method, path)) {
         rules.addAll(route.rules);
-        boolean closer =
-            best == null || PathPattern.SPECIFICITY_COMPARATOR.compare(route.pattern, best) < 0;
-        best = closer ? route.pattern : best;
+        patterns.add(route.pattern);
       }
     }
-    return rules == null || best == null
-        ? null
-        : new Match(List.copyOf(rules), best.getPatternString());
+    if (patterns.isEmpty()) {
+      return null;
+    }
+    // Other readings count, but they do not choose the account.
+    PathPattern best =
+        Collections.min(
+            patterns,
+            Comparator.<PathPattern, Boolean>comparing(each -> !path.isPlainFor(each))
+                .thenComparing(PathPattern.SPECIFICITY_COMPARATOR));
+    return new Match(List.copyOf(rules), best.getPatternString());
   }
 }

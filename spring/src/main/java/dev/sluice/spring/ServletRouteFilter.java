@@ -11,18 +11,18 @@ import java.io.IOException;
 import java.util.List;
 import java.util.Map;
 import org.springframework.core.Ordered;
-import org.springframework.http.server.PathContainer;
 import org.springframework.web.filter.OncePerRequestFilter;
-import org.springframework.web.util.ServletRequestPathUtils;
 
 /** Limits paths in a servlet container. */
 final class ServletRouteFilter extends OncePerRequestFilter implements Ordered {
   private final Routes routes;
+  private final ServletPaths paths;
   private final Gate gate;
   private final int order;
 
-  ServletRouteFilter(Routes routes, Gate gate, int order) {
+  ServletRouteFilter(Routes routes, ServletPaths paths, Gate gate, int order) {
     this.routes = routes;
+    this.paths = paths;
     this.gate = gate;
     this.order = order;
   }
@@ -41,12 +41,7 @@ final class ServletRouteFilter extends OncePerRequestFilter implements Ordered {
   protected void doFilterInternal(
       HttpServletRequest request, HttpServletResponse response, FilterChain chain)
       throws ServletException, IOException {
-    boolean parsed = ServletRequestPathUtils.hasParsedRequestPath(request);
-    PathContainer path = ServletRequestPathUtils.parseAndCache(request).pathWithinApplication();
-    Routes.Match match = routes.match(request.getMethod(), path);
-    if (!parsed) {
-      ServletRequestPathUtils.clearParsedRequestPath(request);
-    }
+    Routes.Match match = routes.match(request.getMethod(), paths.read(request));
     if (match == null) {
       chain.doFilter(request, response);
       return;

@@ -15,8 +15,9 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
  * @param store Where usage is kept: "memory" (this JVM alone), "spring" (the Redis of
  *     spring.data.redis.*), or a URI such as redis://host:6379, rediss://, redis-sentinel://,
  *     redis-cluster://host:port,host:port.
- * @param deadline How long the store may take before a rule's onStoreFailure speaks.
- * @param nodes How many nodes share the limits while each counts by itself (onStoreFailure: local).
+ * @param deadline How long Redis may take to answer; after that a rule's onStoreFailure decides.
+ * @param nodes How many nodes share the limits while Redis does not answer and each counts for
+ *     itself (onStoreFailure: local, the default).
  * @param rules Rules by name, with the keys of a rule file.
  * @param rulesFile A rule file: a path, which is followed while it changes, or classpath:name.
  * @param facets Where a request tells who asks, by the facet's name, as in a rule file.
@@ -33,7 +34,7 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
 public record SluiceProperties(
     @DefaultValue("true") boolean enabled,
     @DefaultValue("memory") String store,
-    @DefaultValue("50ms") Duration deadline,
+    @DefaultValue("500ms") Duration deadline,
     @DefaultValue("1") int nodes,
     @DefaultValue Map<String, Object> rules,
     @Nullable String rulesFile,
@@ -57,7 +58,7 @@ public record SluiceProperties(
    * Paths that are limited.
    *
    * @param path A path pattern such as /api/** or /orders/{id}.
-   * @param methods HTTP methods; all of them if empty.
+   * @param methods HTTP methods; all of them if empty. GET includes HEAD.
    * @param rule The rule.
    * @param rules Several rules, taken all or nothing.
    * @param place Where the filter of this route stands; as sluice.place if empty.

@@ -2,12 +2,16 @@ package dev.sluice.spring;
 
 import dev.sluice.http.HttpAnswer;
 import dev.sluice.spring.SluiceProperties.Place;
+import java.util.function.Supplier;
+import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnBean;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnWebApplication;
 import org.springframework.context.ApplicationContext;
 import org.springframework.context.annotation.Bean;
 import org.springframework.core.annotation.Order;
+import org.springframework.util.function.SingletonSupplier;
+import org.springframework.web.reactive.handler.AbstractHandlerMapping;
 import org.springframework.web.server.WebExceptionHandler;
 import org.springframework.web.server.WebFilter;
 import reactor.core.publisher.Mono;
@@ -21,14 +25,29 @@ public class SluiceReactiveAutoConfiguration {
   private static final int BEFORE_SPRING_BOOT = -2; // whose handler makes 500 of the unknown
 
   @Bean
-  WebFilter sluiceFilterBeforeSecurity(SluiceProperties properties, Gate gate) {
-    return new ReactiveRouteFilter(
-        Routes.at(Place.BEFORE_SECURITY, properties), gate, SECURITY - 5);
+  WebFilter sluiceFilterBeforeSecurity(
+      SluiceProperties properties, Gate gate, ObjectProvider<AbstractHandlerMapping> mappings) {
+    return filter(Place.BEFORE_SECURITY, properties, gate, mappings, SECURITY - 5);
   }
 
   @Bean
-  WebFilter sluiceFilterAfterSecurity(SluiceProperties properties, Gate gate) {
-    return new ReactiveRouteFilter(Routes.at(Place.AFTER_SECURITY, properties), gate, SECURITY + 5);
+  WebFilter sluiceFilterAfterSecurity(
+      SluiceProperties properties, Gate gate, ObjectProvider<AbstractHandlerMapping> mappings) {
+    return filter(Place.AFTER_SECURITY, properties, gate, mappings, SECURITY + 5);
+  }
+
+  private static WebFilter filter(
+      Place place,
+      SluiceProperties properties,
+      Gate gate,
+      ObjectProvider<AbstractHandlerMapping> mappings,
+      int order) {
+    // Looked for with the first request: filters are made before handlers.
+    Supplier<Boolean> ignoresCase =
+        SingletonSupplier.of(
+            () ->
+                mappings.stream().anyMatch(each -> !each.getPathPatternParser().isCaseSensitive()));
+    return new ReactiveRouteFilter(Routes.at(place, properties), ignoresCase::get, gate, order);
   }
 
   @Bean

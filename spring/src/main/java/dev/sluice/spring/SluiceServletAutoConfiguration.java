@@ -4,6 +4,7 @@ import dev.sluice.http.HttpAnswer;
 import dev.sluice.spring.SluiceProperties.Place;
 import jakarta.servlet.Filter;
 import java.io.IOException;
+import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnBean;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
@@ -15,6 +16,7 @@ import org.springframework.core.Ordered;
 import org.springframework.core.annotation.Order;
 import org.springframework.web.servlet.HandlerExceptionResolver;
 import org.springframework.web.servlet.ModelAndView;
+import org.springframework.web.servlet.handler.AbstractHandlerMapping;
 
 /** Sluice in a servlet container. */
 @AutoConfiguration(after = SluiceAutoConfiguration.class)
@@ -25,19 +27,37 @@ public class SluiceServletAutoConfiguration {
   static final int SECURITY = -100;
 
   @Bean
-  Filter sluiceFilterBeforeSecurity(SluiceProperties properties, Gate gate) {
-    return new ServletRouteFilter(Routes.at(Place.BEFORE_SECURITY, properties), gate, SECURITY - 5);
+  Filter sluiceFilterBeforeSecurity(
+      SluiceProperties properties, Gate gate, ObjectProvider<ServletPaths.Handlers> handlers) {
+    return filter(Place.BEFORE_SECURITY, properties, gate, handlers, SECURITY - 5);
   }
 
   @Bean
-  Filter sluiceFilterAfterSecurity(SluiceProperties properties, Gate gate) {
-    return new ServletRouteFilter(Routes.at(Place.AFTER_SECURITY, properties), gate, SECURITY + 5);
+  Filter sluiceFilterAfterSecurity(
+      SluiceProperties properties, Gate gate, ObjectProvider<ServletPaths.Handlers> handlers) {
+    return filter(Place.AFTER_SECURITY, properties, gate, handlers, SECURITY + 5);
+  }
+
+  private static Filter filter(
+      Place place,
+      SluiceProperties properties,
+      Gate gate,
+      ObjectProvider<ServletPaths.Handlers> handlers,
+      int order) {
+    ServletPaths paths =
+        new ServletPaths(handlers.getIfAvailable(() -> ServletPaths.Handlers.NONE));
+    return new ServletRouteFilter(Routes.at(place, properties), paths, gate, order);
   }
 
   /** Answers of controllers. */
   @Configuration(proxyBeanMethods = false)
   @ConditionalOnClass(HandlerExceptionResolver.class)
   static class Mvc {
+    @Bean
+    ServletHandlers sluiceHandlers(ObjectProvider<AbstractHandlerMapping> mappings) {
+      return new ServletHandlers(() -> mappings.stream().toList());
+    }
+
     @Bean
     Refusals sluiceRefusals(Gate gate, ApplicationContext beans) {
       return new Refusals(gate, beans, ServletEdge::current);

@@ -17,15 +17,21 @@ import java.util.Set;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.Future;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.springframework.aop.framework.autoproxy.AutoProxyUtils;
 import org.springframework.aop.scope.ScopedProxyUtils;
 import org.springframework.aop.support.AopUtils;
+import org.springframework.beans.factory.FactoryBean;
 import org.springframework.beans.factory.SmartInitializingSingleton;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
+import org.springframework.context.annotation.Bean;
 import org.springframework.core.MethodIntrospector;
+import org.springframework.core.ReactiveAdapterRegistry;
+import org.springframework.core.ResolvableType;
+import org.springframework.core.annotation.AnnotatedElementUtils;
 import org.springframework.core.annotation.AnnotationUtils;
 import org.springframework.core.env.Environment;
 import org.springframework.util.ClassUtils;
@@ -117,7 +123,9 @@ final class StartCheck implements SmartInitializingSingleton {
     boolean own = !Guard.all(method).isEmpty();
     String obstacle = obstacle(bean, method);
     if (obstacle != null) {
-      if (own || !Modifier.isFinal(method.getModifiers())) {
+      // A final method of a class that says nothing about limits is not what was meant.
+      boolean meant = own || !Guard.all(method.getDeclaringClass()).isEmpty();
+      if (meant || !Modifier.isFinal(method.getModifiers())) {
         mistakes.add(place + ": " + obstacle);
       }
       return;
@@ -140,7 +148,7 @@ final class StartCheck implements SmartInitializingSingleton {
         checkFacets(place, rule, limit.by().keySet(), gate, rules, findsRequest(method));
       }
     }
-    if (guard.countsFailures() && !canTellFailure(method.getReturnType())) {
+    if (guard.countsFailures() && !canTellFailure(method)) {
       mistakes.add(
           "%s: count = ON_FAILURE cannot see how a %s ends (expected: a value, CompletionStage,"
                   .formatted(place, method.getReturnType().getSimpleName())
@@ -158,7 +166,13 @@ final class StartCheck implements SmartInitializingSingleton {
         || Modifier.isFinal(method.getDeclaringClass().getModifiers())) {
       return "@RateLimit has no effect on a final method or class (expected: not final)";
     }
+    if (AnnotatedElementUtils.hasAnnotation(method, Bean.class)) {
+      return "@RateLimit has no effect on a @Bean method (expected: on methods of the bean)";
+    }
     Object made = beans.containsSingleton(bean) ? beans.getSingleton(bean) : null;
+    if (made instanceof FactoryBean<?>) {
+      made = beans.isSingleton(bean) ? beans.getBean(bean) : null;
+    }
     return made == null || AopUtils.isAopProxy(made)
         ? null
         : "@RateLimit has no effect: bean '%s' was made before proxies could be".formatted(bean);
@@ -236,15 +250,45 @@ final class StartCheck implements SmartInitializingSingleton {
         || type.getName().equals("org.reactivestreams.Publisher");
   }
 
-  private static boolean canTellFailure(Class<?> type) {
+  private static boolean canTellFailure(Method method) {
+    Class<?>[] parameters = method.getParameterTypes();
+    boolean suspends =
+        parameters.length > 0
+            && parameters[parameters.length - 1].getName().equals("kotlin.coroutines.Continuation");
+    return !suspends && canTellFailure(ResolvableType.forMethodReturnType(method));
+  }
+
+  /**
+   * Whether how a call ended is known when the method has returned, or when what it returned is.
+   */
+  private static boolean canTellFailure(ResolvableType returned) {
+    Class<?> type = returned.toClass();
     if (CompletionStage.class.isAssignableFrom(type)) {
       return type.isAssignableFrom(CompletableFuture.class);
     }
     if (Callable.class.isAssignableFrom(type)) {
       return type == Callable.class;
     }
-    return !type.getName().startsWith("org.springframework.web.context.request.async.")
-        && !type.getName().contains("StreamingResponseBody");
+    if (isA(type, "org.springframework.http.HttpEntity")) {
+      ResolvableType body = returned.getGeneric(0);
+      return body.toClass() == Object.class || isValue(body.toClass());
+    }
+    return isPublisher(type) || isValue(type);
+  }
+
+  /** Whether nothing of a result is still to come. */
+  private static boolean isValue(Class<?> type) {
+    return !Future.class.isAssignableFrom(type)
+        && !Callable.class.isAssignableFrom(type)
+        && !CompletionStage.class.isAssignableFrom(type)
+        && ReactiveAdapterRegistry.getSharedInstance().getAdapter(type) == null
+        && !isA(type, "org.springframework.web.servlet.mvc.method.annotation.ResponseBodyEmitter")
+        && !type.getName().startsWith("org.springframework.web.context.request.async.")
+        && !type.getName().endsWith(".StreamingResponseBody");
+  }
+
+  private static boolean isA(@Nullable Class<?> type, String name) {
+    return type != null && (type.getName().equals(name) || isA(type.getSuperclass(), name));
   }
 
   private void report(Gate gate, Rules rules) {

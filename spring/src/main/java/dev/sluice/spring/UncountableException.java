@@ -1,6 +1,6 @@
 package dev.sluice.spring;
 
-/** A call that does not tell who asks; as the answer to a request it is 400. */
+/** A call that cannot be counted: who asks is missing or malformed. Answered with 400. */
 final class UncountableException extends IllegalArgumentException {
   private static final long serialVersionUID = 1L;
 

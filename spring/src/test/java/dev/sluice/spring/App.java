@@ -2,6 +2,8 @@ package dev.sluice.spring;
 
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.net.InetAddress;
+import java.net.Socket;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
@@ -12,6 +14,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Base64;
 import java.util.List;
+import java.util.Locale;
 import java.util.concurrent.CompletableFuture;
 import org.springframework.boot.SpringApplication;
 import org.springframework.boot.WebApplicationType;
@@ -95,12 +98,55 @@ final class App implements AutoCloseable {
   }
 
   HttpResponse<String> send(String method, String path, String... headers) {
+    return send(request(method, path, headers));
+  }
+
+  private static HttpResponse<String> send(HttpRequest request) {
     try {
-      return CLIENT.send(request(method, path, headers), HttpResponse.BodyHandlers.ofString());
+      return CLIENT.send(request, HttpResponse.BodyHandlers.ofString());
     } catch (IOException e) {
       throw new UncheckedIOException(e);
     } catch (InterruptedException e) {
       throw new IllegalStateException(e);
+    }
+  }
+
+  /** Sends the fields of a form. */
+  HttpResponse<String> post(String path, String form) {
+    HttpRequest.Builder request =
+        HttpRequest.newBuilder(request("POST", path), (name, value) -> true)
+            .header("Content-Type", "application/x-www-form-urlencoded")
+            .POST(HttpRequest.BodyPublishers.ofString(form));
+    return send(request.build());
+  }
+
+  /** What a server wrote to a request as it stands, which no client has put right. */
+  record Raw(int status, String head, String body) {
+    boolean counted() {
+      return head.toLowerCase(Locale.ROOT).contains("\r\nx-ratelimit-limit:");
+    }
+  }
+
+  /** Sends a request whose target no client would write. */
+  Raw raw(String method, String target, String... headers) {
+    StringBuilder request = new StringBuilder();
+    request.append("%s %s HTTP/1.1\r\nHost: 127.0.0.1\r\n".formatted(method, target));
+    for (int i = 0; i < headers.length; i += 2) {
+      request.append("%s: %s\r\n".formatted(headers[i], headers[i + 1]));
+    }
+    request.append("Connection: close\r\n\r\n");
+    try (Socket socket = new Socket(InetAddress.getLoopbackAddress(), port())) {
+      socket.setSoTimeout(20_000);
+      socket.getOutputStream().write(request.toString().getBytes(StandardCharsets.ISO_8859_1));
+      String answer =
+          new String(socket.getInputStream().readAllBytes(), StandardCharsets.ISO_8859_1);
+      int end = answer.indexOf("\r\n\r\n");
+      return new Raw(
+          Integer.parseInt(answer.substring(9, 12)),
+          answer.substring(0, end),
+          answer.substring(end));
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
     }
   }
 

@@ -144,6 +144,28 @@ abstract class EdgeContract {
   }
 
   @Test
+  void headIsCountedWhereGetIs() {
+    for (int i = 0; i < 5; i++) {
+      assertThat(app.send(i % 2 == 0 ? "HEAD" : "GET", "/api/1", "X-Key", "head").statusCode())
+          .isEqualTo(200);
+    }
+
+    assertThat(app.send("HEAD", "/api/1", "X-Key", "head").statusCode()).isEqualTo(429);
+    assertThat(app.get("/api/1", "X-Key", "head").statusCode()).isEqualTo(429);
+    // Spring answers it by itself, no handler of GET does.
+    assertThat(app.send("OPTIONS", "/api/1", "X-Key", "head").statusCode()).isEqualTo(200);
+  }
+
+  @Test
+  void methodInAFormCountsAsTheMethodThatHandlersSee() {
+    assertThat(app.post("/items/1?member=iris", "_method=delete").body()).isEqualTo("deleted");
+    assertThat(app.send("DELETE", "/items/1?member=iris").body()).isEqualTo("deleted");
+
+    assertThat(app.post("/items/1?member=iris", "_method=delete").statusCode()).isEqualTo(429);
+    assertThat(app.post("/items/1?member=iris", "_method=post").body()).isEqualTo("posted");
+  }
+
+  @Test
   void requestThatDoesNotTellWhoAsksIsABadRequest() {
     HttpResponse<String> nobody = app.get("/api/1");
 

@@ -10,7 +10,9 @@ import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.context.annotation.Import;
 import org.springframework.http.HttpStatus;
+import org.springframework.web.bind.annotation.DeleteMapping;
 import org.springframework.web.bind.annotation.GetMapping;
+import org.springframework.web.bind.annotation.PostMapping;
 import org.springframework.web.bind.annotation.RequestParam;
 import org.springframework.web.bind.annotation.RestController;
 import org.springframework.web.server.ResponseStatusException;
@@ -44,6 +46,11 @@ final class Shop {
     "sluice.routes[0].rule=Api",
     "sluice.routes[1].path=/tenants/**",
     "sluice.routes[1].rule=Tenant",
+    "sluice.routes[2].path=/items/**",
+    "sluice.routes[2].methods=DELETE",
+    "sluice.routes[2].rule=Play",
+    "spring.mvc.hiddenmethod.filter.enabled=true",
+    "spring.webflux.hiddenmethod.filter.enabled=true",
   };
 
   private Shop() {}
@@ -184,6 +191,16 @@ final class Shop {
       return "api";
     }
 
+    @DeleteMapping("/items/{id}")
+    public String delete() {
+      return "deleted";
+    }
+
+    @PostMapping("/items/{id}")
+    public String post() {
+      return "posted";
+    }
+
     @GetMapping("/free")
     public String free() {
       return "free";
@@ -260,6 +277,16 @@ final class Shop {
     @GetMapping({"/api/{id}", "/tenants/{id}"})
     public Mono<String> api() {
       return Mono.just("api");
+    }
+
+    @DeleteMapping("/items/{id}")
+    public Mono<String> delete() {
+      return Mono.just("deleted");
+    }
+
+    @PostMapping("/items/{id}")
+    public Mono<String> post() {
+      return Mono.just("posted");
     }
 
     @GetMapping("/free")

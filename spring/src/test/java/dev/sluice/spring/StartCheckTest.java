@@ -1,8 +1,12 @@
 package dev.sluice.spring;
 
+import static dev.sluice.spring.RateLimit.Count.ON_FAILURE;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Flow;
+import java.util.concurrent.Future;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.springframework.boot.WebApplicationType;
@@ -11,6 +15,10 @@ import org.springframework.boot.test.system.CapturedOutput;
 import org.springframework.boot.test.system.OutputCaptureExtension;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
+import org.springframework.http.ResponseEntity;
+import org.springframework.web.servlet.mvc.method.annotation.SseEmitter;
+import reactor.adapter.JdkFlowAdapter;
+import reactor.core.publisher.Mono;
 
 /** What could be silently inactive stops the start, with its place. */
 @ExtendWith(OutputCaptureExtension.class)
@@ -62,6 +70,55 @@ class StartCheckTest {
 
   @Configuration(proxyBeanMethods = false)
   @EnableAutoConfiguration
+  static class Unseen {
+    @RateLimit(value = "SecureMiniGame", by = "player='x'")
+    static class Table {
+      public final String fixed() {
+        return "";
+      }
+    }
+
+    static class Ends {
+      @RateLimit(value = "SecureMiniGame", by = "player='x'", count = ON_FAILURE)
+      public Future<String> future() {
+        return CompletableFuture.completedFuture("");
+      }
+
+      @RateLimit(value = "SecureMiniGame", by = "player='x'", count = ON_FAILURE)
+      public SseEmitter events() {
+        return new SseEmitter();
+      }
+
+      @RateLimit(value = "SecureMiniGame", by = "player='x'", count = ON_FAILURE)
+      public Flow.Publisher<String> flow() {
+        return JdkFlowAdapter.publisherToFlowPublisher(Mono.just(""));
+      }
+
+      @RateLimit(value = "SecureMiniGame", by = "player='x'", count = ON_FAILURE)
+      public ResponseEntity<Mono<String>> entity() {
+        return ResponseEntity.ok(Mono.just(""));
+      }
+
+      @RateLimit(value = "SecureMiniGame", by = "player='x'", count = ON_FAILURE)
+      public ResponseEntity<String> good() {
+        return ResponseEntity.ok("");
+      }
+    }
+
+    @Bean
+    Table table() {
+      return new Table();
+    }
+
+    @Bean
+    @RateLimit(value = "SecureMiniGame", by = "player='x'")
+    Ends ends() {
+      return new Ends();
+    }
+  }
+
+  @Configuration(proxyBeanMethods = false)
+  @EnableAutoConfiguration
   static class Plain {}
 
   private static App start(Class<?> main, String... properties) {
@@ -81,6 +138,23 @@ class StartCheckTest {
         .hasStackTraceContaining("no argument '#palyer' (did you mean '#player'?)")
         .hasStackTraceContaining("Board.anonymous: rule 'SecureMiniGame' counts by 'player'")
         .hasStackTraceContaining("Board.fixed: @RateLimit has no effect on a final method");
+  }
+
+  @Test
+  void whatWouldNeverCountStopsTheStart() {
+    assertThatThrownBy(() -> start(Unseen.class, RULE, BY))
+        .hasStackTraceContaining("Table.fixed: @RateLimit has no effect on a final method")
+        .hasStackTraceContaining("Unseen.ends: @RateLimit has no effect on a @Bean method")
+        .hasStackTraceContaining("Ends.future: count = ON_FAILURE cannot see how a Future ends")
+        .hasStackTraceContaining("Ends.events: count = ON_FAILURE cannot see how a SseEmitter")
+        .hasStackTraceContaining("Ends.flow: count = ON_FAILURE cannot see how a Publisher ends")
+        .hasStackTraceContaining("Ends.entity: count = ON_FAILURE cannot see how a ResponseEnt")
+        .satisfies(
+            e ->
+                assertThat(e)
+                    .hasStackTraceContaining("Ends")
+                    .message()
+                    .doesNotContain("Ends.good"));
   }
 
   @Test

@@ -3,6 +3,7 @@ package dev.sluice.spring;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.sluice.Bounds;
 import jakarta.servlet.http.HttpServletRequest;
 import java.security.GeneralSecurityException;
 import java.util.Base64;
@@ -186,6 +187,9 @@ class WhoAsksTest {
     assertThat(app.get("/account", "Authorization", bob).statusCode()).isEqualTo(429);
     assertThat(app.get("/account", "Authorization", forged).statusCode()).isEqualTo(401);
     assertThat(app.get("/account").statusCode()).isEqualTo(400);
+    String tooLong = "Bearer " + token("x".repeat(Bounds.LONGEST_FACET_VALUE + 1), KEY);
+    assertThat(app.get("/account", "Authorization", tooLong).statusCode()).isEqualTo(400);
+    assertThat(app.get("/path/account", "Authorization", tooLong).statusCode()).isEqualTo(400);
   }
 
   private static void checkAddresses(App app) {
