@@ -269,7 +269,8 @@ class ClusterIT {
                   .build());
       Identity ann = Identity.of("member", "ann");
       RedisProcess master = cluster.ownerOf(slot("member", "ann", false));
-      try (Limiter limiter = Limiter.of(RedisStore.connect(cluster.uri()), rules)) {
+      try (Store store = RedisStore.connect(cluster.uri());
+          Limiter limiter = Limiter.of(store, rules)) {
         RedisCluster.await(() -> limiter.decide("r", ann).allowed());
         List<Decision> meanwhile = new ArrayList<>();
         master.kill();
@@ -288,6 +289,7 @@ class ClusterIT {
         assertThat(meanwhile.subList(0, meanwhile.size() - 1))
             .allMatch(Decision.Unmetered.class::isInstance);
         assertThat(millis).as("node timeout 2 s, election, look-up").isLessThan(20_000);
+        RedisCluster.await(() -> store.trouble().isEmpty()); // the dead master has no slots now
       }
     }
   }
