@@ -34,7 +34,7 @@ public final class Text {
   }
 
   /** Whether a text has neither control characters nor halves of characters. */
-  static boolean isPrintable(String text) {
+  public static boolean isPrintable(String text) {
     for (int i = 0; i < text.length(); i++) {
       if (Character.isISOControl(text.charAt(i)) || isAlone(text, i)) {
         return false;

@@ -207,6 +207,25 @@ class BoundsTest {
   }
 
   @Test
+  void costOnSlidingLogsIsBoundedOverAllAccountsOfACall() {
+    Rule two = Rule.named("two").by("member", "ip").limit(Limit.log(5_000, HOUR)).build();
+    Rule one = Rule.named("one").by("member").limit(Limit.log(5_000, HOUR)).build();
+    Identity both = Identity.of("member", "ann", "ip", "10.0.0.1");
+    String over = "cost: 501 on 2 accounts with a sliding log (expected: at most 1,000 in all)";
+    try (Limiter limiter = Limiter.of(MemoryStore.create(), Rules.of(two, one))) {
+      Call call = Call.of("two", both);
+      refused(() -> limiter.decide(call.costing(501)), over);
+      refused(
+          () -> limiter.decide(Call.of(List.of("two", "one"), both).costing(334)),
+          "cost: 334 on 3 accounts with a sliding log (expected: at most 1,000 in all)");
+      Receipt receipt = ((Decision.Allowed) limiter.decide(call.costing(500))).receipt();
+
+      refused(() -> limiter.settle(receipt, 501), over);
+      assertThat(limiter.settle(receipt, 0).toCompletableFuture().join()).isTrue();
+    }
+  }
+
+  @Test
   void reasonOfALockIsShortAndPrintable() {
     Rules rules = Rules.of(rule("log").build());
     try (Limiter limiter = Limiter.of(MemoryStore.create(), rules)) {

@@ -17,7 +17,7 @@ final class Operators implements AutoCloseable {
    * All of it goes over a connection, an event loop and a queue of its own, with its own time limit:
    * however much is listed, decisions never wait behind it in this process.
    */
-  private static final Duration PATIENCE = Duration.ofSeconds(5);
+  static final Duration PATIENCE = Duration.ofSeconds(5);
 
   private final Topology topology;
   private final Sender sender;

@@ -38,7 +38,7 @@ import org.jspecify.annotations.Nullable;
  * The shared store: one truth for all nodes, one atomic script call a batch. Thread-safe.
  *
  * <p>{@link #connect} gives a store that is ready for production: this one behind a deadline with a
- * policy for when Redis is silent, behind a cache of denials. {@link #at} lets each be set.
+ * policy for when Redis does not answer, behind a cache of denials. {@link #at} lets each be set.
  */
 public final class RedisStore implements Store {
   /*
@@ -47,8 +47,6 @@ public final class RedisStore implements Store {
    * given back. That never admits too much, but for an instant another call may see less than there
    * is.
    */
-  private static final Duration OPERATOR_PATIENCE = Duration.ofSeconds(5);
-
   /** A replica that does not answer must leave the master time to. */
   private static final int LOOKS_IN_A_DEADLINE = 4;
 
@@ -175,7 +173,7 @@ public final class RedisStore implements Store {
   }
 
   private CompletableFuture<Decision> ask(Operation.Judge operation, int slot) {
-    return guard == null ? patiently(sender, operation) : guard.judge(operation, slot);
+    return guard == null ? patiently(operation) : guard.judge(operation, slot);
   }
 
   /** Asks Redis without deadline and policy; for a call that nobody waits for. */
@@ -445,7 +443,7 @@ public final class RedisStore implements Store {
     }
     for (List<Receipt.Entry> entries : bySlot(counted, Receipt.Entry::account).values()) {
       if (!entries.isEmpty()) {
-        parts.add(patiently(sender, Operation.Settle.of(receipt, entries, actualCost)));
+        parts.add(patiently(Operation.Settle.of(receipt, entries, actualCost)));
       }
     }
     return CompletableFuture.allOf(parts.toArray(new CompletableFuture<?>[0]))
@@ -509,11 +507,11 @@ public final class RedisStore implements Store {
   }
 
   /** Sends what may take longer than a decision, but not for ever. */
-  private static <R> CompletableFuture<R> patiently(Sender sender, Operation<R> operation) {
+  private <R> CompletableFuture<R> patiently(Operation<R> operation) {
     return sender
         .send(operation)
         .copy() // it is still carried out if nobody waits for it any more
-        .orTimeout(OPERATOR_PATIENCE.toMillis(), TimeUnit.MILLISECONDS)
+        .orTimeout(Operators.PATIENCE.toMillis(), TimeUnit.MILLISECONDS)
         .exceptionallyCompose(
             error -> {
               Throwable cause = Link.cause(error);
@@ -547,7 +545,7 @@ public final class RedisStore implements Store {
     return sender.estimatedNow();
   }
 
-  /** The channel for gifts on the same Redis. */
+  /** The channel on which refunds are announced. */
   Gifts gifts() {
     return operators.gifts();
   }

@@ -353,8 +353,8 @@ local function stand(allowed, charges)
   return reply
 end
 
--- T, P, R, H   take, peek, record, take and hold: the id of the receipt; of a call with an id the digest of its question,
---           else nothing; and if so that of its charges, and how long to remember it at least
+-- T, P, R, H   take, peek, record, take and hold: the id of the receipt; of a call with an id the
+--           digest of its question, else nothing; and if so that of its charges, and how long to remember it at least
 --           (microseconds); then how many charges, and for each:
 --           terms, cost, 1 if enforced, the number of its rule in the plan.
 --           Reply {1 allowed or 0 denied, now, then for each charge: 0, or 1 and the cost if it was

@@ -44,6 +44,15 @@ class DeadShardIT {
     return SlotHash.getSlot(Keyspace.key(new Account("r", identity)));
   }
 
+  /** A member whose account lies on another master. */
+  private static Identity memberElsewhere(RedisCluster cluster, RedisProcess master) {
+    return IntStream.range(0, 100)
+        .mapToObj(DeadShardIT::member)
+        .filter(member -> cluster.ownerOf(slot(member)) != master)
+        .findFirst()
+        .orElseThrow();
+  }
+
   private static Limiter node(RedisCluster cluster) {
     return Limiter.of(RedisStore.at(cluster.uri()).nodes(2).open(), RULES);
   }
@@ -140,12 +149,7 @@ class DeadShardIT {
         Limiter limiter = Limiter.of(RedisStore.connect(cluster.uri()), Rules.of(rule))) {
       Identity ip = Identity.of("ip", "10.0.0.1");
       RedisProcess master = cluster.ownerOf(slot(ip));
-      int other =
-          IntStream.range(0, 100)
-              .filter(i -> cluster.ownerOf(slot(member(i))) != master)
-              .findFirst()
-              .orElseThrow();
-      Identity both = member(other).with("ip", "10.0.0.1");
+      Identity both = memberElsewhere(cluster, master).with("ip", "10.0.0.1");
       RedisCluster.await(() -> limiter.decide(Call.of("r", both).peeking()).allowed());
       master.kill();
       List<Crowd.Answer> answers = Crowd.calling(20, 60, i -> limiter.decide("r", both));
@@ -261,12 +265,7 @@ class DeadShardIT {
         Limiter limiter = Limiter.of(RedisStore.connect(cluster.uri()), Rules.of(rule))) {
       Identity ip = Identity.of("ip", "10.0.0.1");
       RedisProcess master = cluster.ownerOf(slot(ip));
-      int other =
-          IntStream.range(0, 100)
-              .filter(i -> cluster.ownerOf(slot(member(i))) != master)
-              .findFirst()
-              .orElseThrow();
-      Identity both = member(other).with("ip", "10.0.0.1");
+      Identity both = memberElsewhere(cluster, master).with("ip", "10.0.0.1");
       RedisCluster.await(() -> limiter.decide(Call.of("r", both).peeking()).allowed());
       master.pause();
       Decision.Allowed half = (Decision.Allowed) limiter.decide("r", both);
@@ -291,12 +290,7 @@ class DeadShardIT {
         Limiter limiter =
             Limiter.of(RedisStore.connect(cluster.uri()), Rules.of(perIp, perMember))) {
       RedisProcess master = cluster.ownerOf(slot(Identity.of("ip", "10.0.0.1")));
-      int other =
-          IntStream.range(0, 100)
-              .filter(i -> cluster.ownerOf(slot(member(i))) != master)
-              .findFirst()
-              .orElseThrow();
-      Identity both = member(other).with("ip", "10.0.0.1");
+      Identity both = memberElsewhere(cluster, master).with("ip", "10.0.0.1");
       RedisCluster.await(() -> Crowd.isCounted(limiter.decide("s", both)));
       master.pause();
       for (int i = 0; i < 6; i++) {

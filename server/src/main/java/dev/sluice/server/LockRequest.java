@@ -55,18 +55,11 @@ record LockRequest(Duration length, String reason) {
   }
 
   private static String checkedReason(String text, JsonInput input) {
-    boolean good = text.codePoints().noneMatch(LockRequest::cannotBeShown);
-    if (!good) {
+    if (!Text.isPrintable(text)) {
       input.error(
           "reason: %s (expected: no control characters, well-formed Unicode)"
               .formatted(Text.quoted(text)));
     }
     return text;
-  }
-
-  /** Control characters, and halves of a pair whose other half is missing. */
-  private static boolean cannotBeShown(int point) {
-    int type = Character.getType(point);
-    return type == Character.CONTROL || type == Character.SURROGATE;
   }
 }
