@@ -1,20 +1,28 @@
 package dev.sluice.bench;
 
 import java.io.IOException;
+import java.io.PrintStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** The command line: {@code bench [suite…] [--quick] [--json FILE] [--docs] [--from FILE]}. */
+/**
+ * The command line: {@code bench [suite…] [--quick] [--json [FILE]] [--docs] [--from FILE]}.
+ *
+ * <p>{@code --json} without a file writes the figures to the standard output, and what is meant for
+ * a person to the standard error.
+ */
 public final class Bench {
-  private static final List<String> SUITES = List.of("memory", "redis", "denied", "growth", "http");
+  private static final List<String> SUITES =
+      List.of("memory", "redis", "cluster", "denied", "growth", "http");
 
   private final List<String> suites = new ArrayList<>();
   private final List<Path> earlier = new ArrayList<>();
   private boolean isQuick;
   private boolean drawsDocs;
+  private boolean printsJson;
   private @Nullable Path json;
 
   private Bench() {}
@@ -42,15 +50,17 @@ public final class Bench {
         isQuick = true;
       } else if (argument.equals("--docs")) {
         drawsDocs = true;
-      } else if (argument.equals("--json") && hasNext) {
+      } else if (argument.equals("--json") && hasNext && !arguments.get(i + 1).startsWith("--")) {
         json = Path.of(arguments.get(++i));
+      } else if (argument.equals("--json")) {
+        printsJson = true;
       } else if (argument.equals("--from") && hasNext) {
         earlier.add(Path.of(arguments.get(++i)));
       } else if (SUITES.contains(argument)) {
         suites.add(argument);
       } else {
         throw new IllegalArgumentException(
-            "'%s' (expected: %s, --quick, --json FILE, --docs, --from FILE)"
+            "'%s' (expected: %s, --quick, --json [FILE], --docs, --from FILE)"
                 .formatted(argument, String.join(", ", SUITES)));
       }
     }
@@ -71,14 +81,18 @@ public final class Bench {
     for (String suite : suites) {
       run(suite, extent, figures);
     }
-    System.out.print(Summary.of(figures));
+    PrintStream forPeople = printsJson ? System.err : System.out;
+    forPeople.print(Summary.of(figures));
+    if (printsJson) {
+      System.out.print(figures.json());
+    }
     if (json != null) {
       Files.writeString(json, figures.json());
-      System.out.println("All figures: " + json);
+      forPeople.println("All figures: " + json);
     }
     if (drawsDocs) {
       Docs.in(Path.of("docs")).write(figures, earlier.isEmpty() ? describe(figures) : null);
-      System.out.println("Written: docs/performance.md, docs/performance.json, docs/charts/");
+      forPeople.println("Written: docs/performance.md, docs/performance.json, docs/charts/");
     }
   }
 
@@ -91,6 +105,7 @@ public final class Bench {
     switch (suite) {
       case "memory" -> MemorySuite.run(extent, figures);
       case "redis" -> RedisSuite.run(extent, figures);
+      case "cluster" -> ClusterSuite.run(extent, figures);
       case "denied" -> DeniedSuite.run(extent, figures);
       case "growth" -> GrowthSuite.run(extent, figures);
       case "http" -> HttpSuite.run(extent, figures);

@@ -181,13 +181,14 @@ final class Charts {
     List<String> names = List.of("/v1/check", "/v1/gate/{rule}");
     double most =
         Math.max(figures.get("http.check.bare.perSecond"), figures.get("http.gate.bare.perSecond"));
-    for (Tables.Named each : Tables.OVER_HTTP) {
-      boolean isOurs = each.key().equals("sluice");
+    for (String server : List.of("sluice", "bare")) {
+      boolean isOurs = server.equals("sluice");
       List<Double> values =
           List.of(
-              figures.get("http.check." + each.key() + ".perSecond"),
-              figures.get("http.gate." + each.key() + ".perSecond"));
-      chart.addSeries(each.name(), names, values).setFillColor(isOurs ? OURS : THEIRS);
+              figures.get("http.check." + server + ".perSecond"),
+              figures.get("http.gate." + server + ".perSecond"));
+      String name = isOurs ? "Sluice" : "bare Armeria";
+      chart.addSeries(name, names, values).setFillColor(isOurs ? OURS : THEIRS);
       for (int i = 0; i < values.size(); i++) {
         double x = i + 0.5 + (isOurs ? -0.125 : 0.125);
         label(chart, x, values.get(i), most);

@@ -12,6 +12,7 @@ import io.github.bucket4j.TimeMeter;
 import io.github.bucket4j.distributed.AsyncBucketProxy;
 import io.github.bucket4j.distributed.ExpirationAfterWriteStrategy;
 import io.github.bucket4j.distributed.proxy.AsyncProxyManager;
+import io.github.bucket4j.distributed.proxy.ProxyManager;
 import io.github.bucket4j.distributed.proxy.optimization.NopeOptimizationListener;
 import io.github.bucket4j.distributed.proxy.optimization.Optimization;
 import io.github.bucket4j.distributed.proxy.optimization.Optimizations;
@@ -30,6 +31,7 @@ import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
+import java.util.function.Predicate;
 import org.redisson.Redisson;
 import org.redisson.api.RateType;
 import org.redisson.api.RedissonClient;
@@ -57,6 +59,7 @@ final class Contenders {
     return new Plain(
         "INCR",
         identity -> connection.async().incr("n:" + identity).thenApply(count -> true),
+        identity -> connection.sync().incr("n:" + identity) > 0,
         () -> client.shutdown(0, 1, TimeUnit.SECONDS));
   }
 
@@ -79,6 +82,7 @@ final class Contenders {
         name,
         key ->
             limiter.ask(Call.of(rule.name(), identity.apply(key))).thenApply(Contenders::metered),
+        key -> metered(limiter.decide(rule.name(), identity.apply(key))),
         limiter::close);
   }
 
@@ -111,10 +115,11 @@ final class Contenders {
     return decision.allowed();
   }
 
-  /** As its manual shows for asynchronous use: a proxy for each call, over one connection. */
+  /** As its manual shows: a proxy for each call, over one connection. */
   static Contender bucket4j(String uri, Allowance allowance) {
     RedisClient client = RedisClient.create(uri);
-    AsyncProxyManager<String> buckets = buckets(client);
+    ProxyManager<String> waiting = buckets(client);
+    AsyncProxyManager<String> buckets = waiting.asAsync();
     BucketConfiguration configuration = configuration(allowance);
     return new Plain(
         "Bucket4j",
@@ -123,6 +128,7 @@ final class Contenders {
                 .builder()
                 .build("b:" + identity, () -> CompletableFuture.completedFuture(configuration))
                 .tryConsume(1),
+        identity -> waiting.builder().build("b:" + identity, () -> configuration).tryConsume(1),
         () -> client.shutdown(0, 1, TimeUnit.SECONDS));
   }
 
@@ -145,7 +151,7 @@ final class Contenders {
   private static Contender optimized(
       String name, String uri, Allowance allowance, Optimization optimization) {
     RedisClient client = RedisClient.create(uri);
-    AsyncProxyManager<String> buckets = buckets(client);
+    AsyncProxyManager<String> buckets = buckets(client).asAsync();
     BucketConfiguration configuration = configuration(allowance);
     String prefix = name.replace(' ', '-') + ":";
     ConcurrentHashMap<String, AsyncBucketProxy> kept = new ConcurrentHashMap<>();
@@ -165,15 +171,14 @@ final class Contenders {
         () -> client.shutdown(0, 1, TimeUnit.SECONDS));
   }
 
-  private static AsyncProxyManager<String> buckets(RedisClient client) {
+  private static ProxyManager<String> buckets(RedisClient client) {
     StatefulRedisConnection<String, byte[]> connection =
         client.connect(RedisCodec.of(StringCodec.UTF8, ByteArrayCodec.INSTANCE));
     return Bucket4jLettuce.casBasedBuilder(connection)
         .expirationAfterWrite(
             ExpirationAfterWriteStrategy.basedOnTimeForRefillingBucketUpToMax(
                 Duration.ofSeconds(1)))
-        .build()
-        .asAsync();
+        .build();
   }
 
   private static BucketConfiguration configuration(Allowance allowance) {
@@ -212,19 +217,70 @@ final class Contenders {
         "Gateway",
         identity ->
             limiter.isAllowed("bench", identity).map(RateLimiter.Response::isAllowed).toFuture(),
+        identity ->
+            limiter
+                .isAllowed("bench", identity)
+                .map(RateLimiter.Response::isAllowed)
+                .blockOptional()
+                .orElse(false),
         () -> {
           context.close();
           factory.destroy();
         });
   }
 
-  /** A contender that needs no preparing. */
-  private record Plain(
-      String name, Function<String, CompletionStage<Boolean>> asked, Runnable closing)
-      implements Contender {
+  /** The same contender, asked asynchronously even if it is asked alone. */
+  static Contender asynchronous(Contender contender) {
+    return new Asynchronous(contender);
+  }
+
+  private record Asynchronous(Contender contender) implements Contender {
+    @Override
+    public String name() {
+      return contender.name();
+    }
+
     @Override
     public CompletionStage<Boolean> decide(String identity) {
-      return asked.apply(identity);
+      return contender.decide(identity);
+    }
+
+    @Override
+    public boolean await(String identity) {
+      return contender.await(identity);
+    }
+
+    @Override
+    public Function<String, CompletionStage<Boolean>> asked(int inFlight) {
+      return contender::decide;
+    }
+
+    @Override
+    public void close() {
+      contender.close();
+    }
+  }
+
+  /** A contender that needs no preparing. */
+  private record Plain(
+      String name,
+      Function<String, CompletionStage<Boolean>> asking,
+      Predicate<String> waiting,
+      Runnable closing)
+      implements Contender {
+    /** One that is never asked alone. */
+    Plain(String name, Function<String, CompletionStage<Boolean>> asking, Runnable closing) {
+      this(name, asking, key -> asking.apply(key).toCompletableFuture().join(), closing);
+    }
+
+    @Override
+    public CompletionStage<Boolean> decide(String identity) {
+      return asking.apply(identity);
+    }
+
+    @Override
+    public boolean await(String identity) {
+      return waiting.test(identity);
     }
 
     @Override
@@ -260,6 +316,11 @@ final class Contenders {
     @Override
     public CompletionStage<Boolean> decide(String identity) {
       return client.getRateLimiter("r:" + identity).tryAcquireAsync();
+    }
+
+    @Override
+    public boolean await(String identity) {
+      return client.getRateLimiter("r:" + identity).tryAcquire();
     }
 
     @Override

@@ -40,13 +40,12 @@ final class DeniedSuite {
         if (!name.equals("Sluice")) {
           figures.put(
               "denied.vs" + name.replace(" s", "S"),
-              rounds.ratio("Sluice", name, sample -> sample.seen().perSecond()));
+              rounds.ratio("Sluice", name, Rounds.Sample::perSecond));
         }
-        figures.put(key + ".perSecond", rounds.median(name, sample -> sample.seen().perSecond()));
+        figures.put(key + ".perSecond", rounds.median(name, Rounds.Sample::perSecond));
         figures.put(key + ".p99Micros", rounds.latencies(name).getValueAtPercentile(99) / 1e3);
         figures.put(
-            key + ".commandsPerDecision",
-            rounds.median(name, sample -> (double) sample.commands() / sample.seen().decisions()));
+            key + ".commandsPerDecision", rounds.median(name, Rounds.Sample::commandsPerDecision));
         figures.put(
             key + ".passed", rounds.median(name, sample -> (double) sample.seen().passed()));
         each.close();

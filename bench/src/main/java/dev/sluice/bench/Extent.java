@@ -23,12 +23,12 @@ record Extent(
     int weighed,
     PrintStream out) {
 
-  /** Every suite within a minute. */
+  /** Every suite within two minutes. */
   static Extent quick() {
     return new Extent(true, 6, 2, 250, 700, 100_000, 2_500, System.err);
   }
 
-  /** All suites within fifteen minutes. */
+  /** All suites within twenty minutes. */
   static Extent full() {
     return new Extent(false, 7, 5, 1_500, 2_500, 100_000, 10_000, System.err);
   }

@@ -8,7 +8,6 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.function.ToDoubleFunction;
@@ -20,10 +19,19 @@ final class HttpSuite {
    * Each runs in a JVM of its own with the same flags, from the same libraries, so that neither
    * spoils what the other's JVM learnt; wrk asks them in turns. What the service loses against the
    * bare handler is what it does: reads the request, decides on the memory store, counts, and writes
-   * a longer answer.
+   * a longer answer. A second service has its accounts on a Redis of the bench: it waits for that too.
+   * All of wrk's calls are for one caller, so they are one hot account.
    */
   static final String CHECK = "/v1/check";
   static final String GATE = "/v1/gate/OpenGate";
+
+  private static final String SLUICE = "Sluice";
+  private static final String ON_REDIS = "Sluice on Redis";
+  private static final String BARE = "bare Armeria";
+
+  /** The keys of each, with a place for the path. */
+  private static final Map<String, String> KEYS =
+      Map.of(SLUICE, "http.%s.sluice", ON_REDIS, "http.redis.%s.sluice", BARE, "http.%s.bare");
 
   private static final Path BUILT = Path.of("server", "target");
   private static final String SLUICE_LISTENS = "Sluice listens on ";
@@ -63,6 +71,8 @@ final class HttpSuite {
     Wrk wrk = Wrk.find();
     Path folder = Files.createTempDirectory("sluice-bench");
     Path rules = Files.writeString(folder.resolve("rules.yaml"), RULES);
+    folder.toFile().deleteOnExit(); // after what is in it: the last one named goes first
+    rules.toFile().deleteOnExit();
     List<String> serve =
         List.of(
             "-jar",
@@ -73,13 +83,24 @@ final class HttpSuite {
             "--rules=" + rules);
     List<String> bare =
         List.of("-cp", classes() + ":" + BUILT.resolve("lib") + "/*", BareServer.class.getName());
-    try (Child sluice = Child.start(serve, SLUICE_LISTENS);
-        Child armeria = Child.start(bare, BareServer.LISTENS)) {
+    try (RedisServer redis = RedisServer.start();
+        Child sluice = Child.start(SLUICE, serve, SLUICE_LISTENS);
+        Child shared = Child.start(ON_REDIS, on(redis, serve), SLUICE_LISTENS);
+        Child armeria = Child.start(BARE, bare, BareServer.LISTENS)) {
+      figures.measuredOn(redis.version());
       Pace pace = Pace.of(extent);
-      Progress progress = new Progress(extent.out(), 4 * (pace.warmUps.size() + pace.rounds));
-      measure(wrk, pace, List.of(armeria, sluice), progress, figures);
+      Progress progress = new Progress(extent.out(), 6 * (pace.warmUps.size() + pace.rounds));
+      measure(wrk, pace, List.of(armeria, sluice, shared), progress, figures);
       progress.end();
     }
+  }
+
+  /** With a deadline that a busy machine does not reach: nobody is let through unmetered. */
+  private static List<String> on(RedisServer redis, List<String> serve) {
+    List<String> arguments = new ArrayList<>(serve);
+    arguments.add("--store=" + redis.uri());
+    arguments.add("--store-deadline=5s");
+    return arguments;
   }
 
   private static void measure(
@@ -104,8 +125,8 @@ final class HttpSuite {
         }
       }
     }
-    tell("http.check", of(turns, CHECK), figures);
-    tell("http.gate", of(turns, GATE), figures);
+    tell("check", of(turns, CHECK), figures);
+    tell("gate", of(turns, GATE), figures);
   }
 
   private static Map<String, List<Turn>> of(Map<String, List<Turn>> turns, String path) {
@@ -129,22 +150,27 @@ final class HttpSuite {
     return new Turn(seen, cpu / seen.requests());
   }
 
-  private static void tell(String prefix, Map<String, List<Turn>> turns, Figures figures) {
-    List<Turn> sluice = turns.getOrDefault("Sluice", List.of());
-    List<Turn> bare = turns.getOrDefault("Bare", List.of());
-    double[] ratios = new double[Math.min(sluice.size(), bare.size())];
-    for (int i = 0; i < ratios.length; i++) {
-      ratios[i] = sluice.get(i).seen.perSecond() / bare.get(i).seen.perSecond();
-    }
-    figures.put(prefix + ".vsBare", Rounds.median(ratios));
+  private static void tell(String path, Map<String, List<Turn>> turns, Figures figures) {
+    figures.put("http." + path + ".vsBare", vsBare(turns, SLUICE));
+    figures.put("http.redis." + path + ".vsBare", vsBare(turns, ON_REDIS));
     turns.forEach(
         (name, those) -> {
-          String key = prefix + "." + name.toLowerCase(Locale.ROOT);
+          String key = KEYS.getOrDefault(name, name).formatted(path);
           figures.put(key + ".perSecond", median(those, turn -> turn.seen.perSecond()));
           figures.put(key + ".p50Micros", median(those, turn -> turn.seen.p50Micros()));
           figures.put(key + ".p99Micros", median(those, turn -> turn.seen.p99Micros()));
           figures.put(key + ".cpuMicros", median(those, Turn::cpuMicros));
         });
+  }
+
+  private static double vsBare(Map<String, List<Turn>> turns, String name) {
+    List<Turn> sluice = turns.getOrDefault(name, List.of());
+    List<Turn> bare = turns.getOrDefault(BARE, List.of());
+    double[] ratios = new double[Math.min(sluice.size(), bare.size())];
+    for (int i = 0; i < ratios.length; i++) {
+      ratios[i] = sluice.get(i).seen.perSecond() / bare.get(i).seen.perSecond();
+    }
+    return Rounds.median(ratios);
   }
 
   private static double median(List<Turn> turns, ToDoubleFunction<Turn> figure) {
@@ -172,7 +198,7 @@ final class HttpSuite {
 
   /** A JVM that said where it listens. */
   private record Child(String name, Process process, String url) implements AutoCloseable {
-    static Child start(List<String> arguments, String greeting) throws IOException {
+    static Child start(String name, List<String> arguments, String greeting) throws IOException {
       List<String> command = new ArrayList<>();
       command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
       command.add("-XX:+UseParallelGC"); // as ./sluice serve
@@ -187,7 +213,6 @@ final class HttpSuite {
         throw new IllegalStateException(
             "%s: '%s' (expected: '%shttp://…')".formatted(arguments, line, greeting));
       }
-      String name = greeting.substring(0, greeting.indexOf(' '));
       return new Child(name, process, line.substring(greeting.length()));
     }
 

@@ -26,6 +26,10 @@ import org.openjdk.jmh.annotations.State;
  * planned, the account found and charged. The peers have no keys, so each stands behind a
  * ConcurrentHashMap, asked by get first: computeIfAbsent takes a lock where names share a bin.
  * Every call passes, so all of them write.
+ *
+ * <p>The other kinds of limits walk the same way. The parts of the sliding window are a second
+ * long, so they come and go while it is measured. So do the events of the sliding log: its window
+ * is a second, in which a caller asks some ten to a hundred times.
  */
 @BenchmarkMode(Mode.Throughput)
 @OutputTimeUnit(TimeUnit.SECONDS)
@@ -67,10 +71,18 @@ public class MemoryBenchmark {
         Limiter.of(
             MemoryStore.create(),
             Rules.of(
-                Rule.named("signIn")
-                    .by("login")
-                    .limit(Limit.bucket(CAPACITY, REFILL, PERIOD))
-                    .build()));
+                rule("signIn", Limit.bucket(CAPACITY, REFILL, PERIOD)),
+                rule("fixedWindow", Limit.fixed(CAPACITY, PERIOD)),
+                rule("slidingWindow", Limit.sliding(CAPACITY, PERIOD, Duration.ofSeconds(1))),
+                rule("slidingLog", Limit.log(1_000, Duration.ofSeconds(1)))));
+
+    private static Rule rule(String name, Limit limit) {
+      return Rule.named(name).by("login").limit(limit).build();
+    }
+
+    boolean decide(String rule, String name) {
+      return limiter.decide(rule, Identity.of("login", name)).allowed();
+    }
   }
 
   @State(Scope.Benchmark)
@@ -103,7 +115,22 @@ public class MemoryBenchmark {
 
   @Benchmark
   public boolean sluice(Sluice sluice, Names names, Picker picker) {
-    return sluice.limiter.decide("signIn", Identity.of("login", picker.pick(names))).allowed();
+    return sluice.decide("signIn", picker.pick(names));
+  }
+
+  @Benchmark
+  public boolean fixedWindow(Sluice sluice, Names names, Picker picker) {
+    return sluice.decide("fixedWindow", picker.pick(names));
+  }
+
+  @Benchmark
+  public boolean slidingWindow(Sluice sluice, Names names, Picker picker) {
+    return sluice.decide("slidingWindow", picker.pick(names));
+  }
+
+  @Benchmark
+  public boolean slidingLog(Sluice sluice, Names names, Picker picker) {
+    return sluice.decide("slidingLog", picker.pick(names));
   }
 
   @Benchmark

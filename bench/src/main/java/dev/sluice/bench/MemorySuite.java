@@ -2,9 +2,9 @@ package dev.sluice.bench;
 
 import java.util.ArrayList;
 import java.util.Collection;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.TreeMap;
 import org.openjdk.jmh.profile.GCProfiler;
 import org.openjdk.jmh.results.Result;
 import org.openjdk.jmh.results.RunResult;
@@ -17,8 +17,13 @@ import org.openjdk.jmh.runner.options.VerboseMode;
 
 /** Decisions inside the JVM, by JMH: a fresh JVM for each contender and round. */
 final class MemorySuite {
+  /** Sluice on a token bucket, and the peers. */
   private static final List<String> CONTENDERS =
       List.of("sluice", "bucket4j", "guava", "resilience4j");
+
+  /** Sluice on the other kinds of limits. */
+  private static final List<String> KINDS = List.of("fixedWindow", "slidingWindow", "slidingLog");
+
   private static final int ITERATIONS = 10;
   private static final Map<String, String> PEERS =
       Map.of("bucket4j", "Bucket4j", "guava", "Guava", "resilience4j", "Resilience4j");
@@ -26,20 +31,31 @@ final class MemorySuite {
   /**
    * How JMH runs.
    *
-   * @param rounds how often Sluice and Bucket4j have their turn
-   * @param roundsOfAll how often the others
+   * @param rounds how often Sluice's token bucket and Bucket4j have their turn
+   * @param roundsOfKinds how often Sluice's other kinds
+   * @param roundsOfAll how often the other peers
    * @param forks 1 for a JVM of its own, 0 to stay in this one
    * @param warmUpMillis how long each runs before it counts; on two cores, where the compiler
    *     competes with the two threads, it takes some three seconds until the rate no longer rises
    * @param millis how long it is measured
    */
-  record Pace(int rounds, int roundsOfAll, int forks, long warmUpMillis, long millis) {
+  record Pace(
+      int rounds, int roundsOfKinds, int roundsOfAll, int forks, long warmUpMillis, long millis) {
     static Pace of(Extent extent) {
-      return extent.isQuick() ? new Pace(3, 1, 1, 4_000, 1_000) : new Pace(5, 3, 1, 9_000, 3_000);
+      return extent.isQuick()
+          ? new Pace(3, 3, 1, 1, 4_000, 1_000)
+          : new Pace(5, 3, 3, 1, 9_000, 3_000);
     }
 
     List<String> of(int round) {
-      return round < roundsOfAll ? CONTENDERS : CONTENDERS.subList(0, 2);
+      List<String> turns = new ArrayList<>(CONTENDERS.subList(0, 2));
+      if (round < roundsOfKinds) {
+        turns.addAll(KINDS);
+      }
+      if (round < roundsOfAll) {
+        turns.addAll(CONTENDERS.subList(2, CONTENDERS.size()));
+      }
+      return turns;
     }
   }
 
@@ -50,9 +66,12 @@ final class MemorySuite {
   }
 
   static void run(Pace pace, Extent extent, Figures figures) {
-    Map<String, List<Double>> rates = new TreeMap<>();
-    Map<String, List<Double>> allocations = new TreeMap<>();
-    int turns = 2 * pace.rounds + (CONTENDERS.size() - 2) * pace.roundsOfAll;
+    Map<String, List<Double>> rates = new LinkedHashMap<>();
+    Map<String, List<Double>> allocations = new LinkedHashMap<>();
+    int turns =
+        2 * pace.rounds
+            + KINDS.size() * pace.roundsOfKinds
+            + (CONTENDERS.size() - 2) * pace.roundsOfAll;
     Progress progress = new Progress(extent.out(), turns);
     for (int round = 0; round < pace.rounds; round++) {
       for (String contender : pace.of(round)) {
@@ -68,7 +87,10 @@ final class MemorySuite {
     PEERS.forEach(
         (peer, name) ->
             figures.put("memory.vs" + name, ratio(of(rates, "sluice"), of(rates, peer))));
-    for (String contender : CONTENDERS) {
+    for (String kind : KINDS) {
+      figures.put("memory." + kind + ".vsBucket4j", ratio(of(rates, kind), of(rates, "bucket4j")));
+    }
+    for (String contender : rates.keySet()) {
       double rate = Rounds.median(array(of(rates, contender)));
       figures.put("memory." + contender + ".perSecond", rate);
       figures.put("memory." + contender + ".nanosPerThread", 2e9 / rate);

@@ -1,14 +1,24 @@
 package dev.sluice.bench;
 
 import io.lettuce.core.RedisClient;
+import io.lettuce.core.RedisFuture;
+import io.lettuce.core.ScanArgs;
+import io.lettuce.core.ScanIterator;
 import io.lettuce.core.api.StatefulRedisConnection;
 import io.lettuce.core.api.sync.RedisCommands;
+import io.lettuce.core.codec.StringCodec;
+import io.lettuce.core.output.IntegerOutput;
+import io.lettuce.core.protocol.CommandArgs;
+import io.lettuce.core.protocol.CommandType;
 import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.net.BindException;
 import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -19,43 +29,56 @@ import java.util.stream.Stream;
 import redis.embedded.core.ExecutableProvider;
 
 /** A redis-server of the bench's own, on a free loopback port, that keeps nothing on disk. */
-final class RedisServer implements AutoCloseable {
+final class RedisServer implements Usage, AutoCloseable {
   private final Process process;
+  private final Path folder;
   private final int port;
   private final RedisClient client;
   private final StatefulRedisConnection<String, String> connection;
 
-  private RedisServer(Process process, int port) {
+  private RedisServer(Process process, Path folder, int port) {
     this.process = process;
+    this.folder = folder;
     this.port = port;
     this.client = RedisClient.create(uri());
     this.connection = connectWithin(Duration.ofSeconds(10));
   }
 
   static RedisServer start() throws IOException {
-    int port = freePort();
+    return start(freePort(), List.of());
+  }
+
+  /** A node that can be put into a Cluster, and is not given up however busy the machine is. */
+  static RedisServer startInCluster() throws IOException {
+    return start(
+        freePortInCluster(),
+        List.of("--cluster-enabled", "yes", "--cluster-node-timeout", "60000"));
+  }
+
+  private static RedisServer start(int port, List<String> more) throws IOException {
     Path folder = Files.createTempDirectory("sluice-bench");
-    folder.toFile().deleteOnExit();
     List<String> command =
-        List.of(
-            executable(),
-            "--port",
-            Integer.toString(port),
-            "--bind",
-            "127.0.0.1",
-            "--save",
-            "",
-            "--appendonly",
-            "no",
-            "--dir",
-            folder.toString());
+        new ArrayList<>(
+            List.of(
+                executable(),
+                "--port",
+                Integer.toString(port),
+                "--bind",
+                "127.0.0.1",
+                "--save",
+                "",
+                "--appendonly",
+                "no",
+                "--dir",
+                folder.toString()));
+    command.addAll(more);
     Process process =
         new ProcessBuilder(command)
             .redirectErrorStream(true)
             .redirectOutput(ProcessBuilder.Redirect.DISCARD)
             .start();
     Runtime.getRuntime().addShutdownHook(new Thread(process::destroy));
-    return new RedisServer(process, port);
+    return new RedisServer(process, folder, port);
   }
 
   /** The server on the PATH, else the one in the Maven artifact. */
@@ -81,6 +104,24 @@ final class RedisServer implements AutoCloseable {
     }
   }
 
+  /** A node also listens 10,000 higher. */
+  private static int freePortInCluster() throws IOException {
+    while (true) {
+      int port = freePort();
+      if (port < 55_000 && isFree(port + 10_000)) {
+        return port;
+      }
+    }
+  }
+
+  private static boolean isFree(int port) throws IOException {
+    try (ServerSocket socket = new ServerSocket(port, 1, InetAddress.getLoopbackAddress())) {
+      return socket.isBound();
+    } catch (BindException e) {
+      return false;
+    }
+  }
+
   private StatefulRedisConnection<String, String> connectWithin(Duration patience) {
     long end = System.nanoTime() + patience.toNanos();
     while (true) {
@@ -100,6 +141,10 @@ final class RedisServer implements AutoCloseable {
     return "redis://127.0.0.1:" + port;
   }
 
+  int port() {
+    return port;
+  }
+
   RedisCommands<String, String> commands() {
     return connection.sync();
   }
@@ -108,8 +153,8 @@ final class RedisServer implements AutoCloseable {
     return info("server").getOrDefault("redis_version", "unknown");
   }
 
-  /** The CPU time that the server has used so far. */
-  double cpuMicros() {
+  @Override
+  public double cpuMicros() {
     Map<String, String> info = info("cpu");
     return 1e6
         * (Double.parseDouble(info.getOrDefault("used_cpu_user", "0"))
@@ -123,8 +168,30 @@ final class RedisServer implements AutoCloseable {
         - Long.parseLong(info.getOrDefault("mem_clients_normal", "0"));
   }
 
-  /** How often commands whose names begin so were run, those inside scripts included. */
-  long calls(String prefix) {
+  /** What all keys weigh together, by {@code MEMORY USAGE} of each that {@code SCAN} finds. */
+  long bytesOfAllKeys() {
+    List<RedisFuture<Long>> weights = new ArrayList<>();
+    ScanIterator.scan(commands(), ScanArgs.Builder.limit(1_000))
+        .forEachRemaining(key -> weights.add(weigh(key)));
+    long sum = 0;
+    for (RedisFuture<Long> weight : weights) {
+      Long bytes = weight.toCompletableFuture().join();
+      sum += bytes == null ? 0 : bytes; // it has expired meanwhile
+    }
+    return sum;
+  }
+
+  /** Every part of the value is weighed, not only a few of a large one. */
+  private RedisFuture<Long> weigh(String key) {
+    CommandArgs<String, String> arguments =
+        new CommandArgs<>(StringCodec.UTF8).add("USAGE").addKey(key).add("SAMPLES").add(0);
+    return connection
+        .async()
+        .dispatch(CommandType.MEMORY, new IntegerOutput<>(StringCodec.UTF8), arguments);
+  }
+
+  @Override
+  public long calls(String prefix) {
     long sum = 0;
     for (Map.Entry<String, String> line : info("commandstats").entrySet()) {
       String name = line.getKey().substring("cmdstat_".length());
@@ -153,5 +220,17 @@ final class RedisServer implements AutoCloseable {
     connection.close();
     client.shutdown(0, 1, TimeUnit.SECONDS);
     process.destroy();
+    try {
+      process.waitFor(5, TimeUnit.SECONDS);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
+    // A node of a Cluster leaves its settings behind.
+    try (Stream<Path> files = Files.list(folder)) {
+      files.forEach(file -> file.toFile().delete());
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+    folder.toFile().delete();
   }
 }

@@ -25,7 +25,18 @@ final class RedisSuite {
   /** One comes last: by then, where microseconds count, all is compiled. */
   private static final List<Integer> IN_FLIGHT = List.of(64, 512, 1);
 
-  private static final int SAMPLED_KEYS = 200;
+  /** A limit of 100, which no caller reaches while it is measured. */
+  static final Rule SLIDING_LOG = kind("slidingLog", Limit.log(100, HOUR));
+
+  static final Rule TOKEN_BUCKET =
+      kind("tokenBucket", Limit.bucket(AMPLE.capacity(), AMPLE.refill(), AMPLE.period()));
+
+  private static final List<String> ALONE = List.of("INCR", "Sluice", "Bucket4j");
+
+  /** How many parts a sliding window has that is measured. */
+  private static final int PARTS = 60;
+
+  private static final int WEIGHED_WINDOWS = 200;
 
   private final RedisServer server;
   private final Extent extent;
@@ -43,6 +54,7 @@ final class RedisSuite {
       RedisSuite suite = new RedisSuite(server, extent, figures);
       suite.peers();
       suite.kinds();
+      suite.bytesOfWindow();
     }
   }
 
@@ -67,14 +79,17 @@ final class RedisSuite {
     String[] names = extent.names();
     int rounds = 2 * extent.rounds() + extent.fewerRounds();
     int slices = all.size() * (1 + WARM_UP.size() + rounds);
-    int hotSlices = onHot.size() * (1 + extent.fewerRounds());
-    Progress progress = new Progress(extent.out(), slices + hotSlices);
+    int hotSlices =
+        onHot.size() * (1 + extent.fewerRounds()) + 2 * (extent.rounds() - extent.fewerRounds());
+    int aloneSlices = ALONE.size() * (1 + extent.rounds());
+    Progress progress = new Progress(extent.out(), slices + hotSlices + aloneSlices);
     bytes(all, progress);
     warmUp(all, names, WARM_UP, extent.warmUpMillis(), progress);
     hot(onHot, progress);
     for (int inFlight : IN_FLIGHT) {
       uniform(all, names, inFlight, progress);
     }
+    aloneWithoutWaiting(all, names, progress);
     progress.end();
     onHot.forEach(Contender::close);
   }
@@ -88,7 +103,7 @@ final class RedisSuite {
     for (int many : inFlight) {
       for (Contender contender : all) {
         progress.next(contender.name() + ", warming up");
-        ClosedLoop.run(contender::decide, names, many, millis);
+        ClosedLoop.run(contender.asked(many), names, many, millis);
       }
     }
   }
@@ -99,6 +114,13 @@ final class RedisSuite {
     warmUp(all, one, List.of(64), extent.warmUpMillis() / 2, progress);
     Rounds rounds = new Rounds(server, one, true);
     rounds.run(all, 64, extent.fewerRounds(), extent.millis(), progress);
+    // More for the two that a promise hangs on.
+    List<Contender> gathering =
+        all.stream()
+            .filter(each -> each.name().equals("Sluice") || each.name().equals("Bucket4j batching"))
+            .toList();
+    int more = extent.rounds() - extent.fewerRounds();
+    rounds.run(gathering, 64, more, extent.millis(), progress);
     tell("redis.hot", rounds, all);
   }
 
@@ -108,8 +130,8 @@ final class RedisSuite {
     rounds.run(all, inFlight, times, extent.millis(), progress);
     tell("redis." + inFlight, rounds, all);
     if (inFlight == 1) {
-      figures.put("redis.1.p50VsIncr", p50Ratio("incr"));
-      figures.put("redis.1.p50VsBucket4j", p50Ratio("bucket4j"));
+      figures.put("redis.1.p50VsIncr", p50Ratio(rounds, "INCR"));
+      figures.put("redis.1.p50VsBucket4j", p50Ratio(rounds, "Bucket4j"));
     }
     if (inFlight == 512) {
       figures.put("redis.cpu.vsBucket4j", cpuRatio(rounds, "Bucket4j"));
@@ -122,12 +144,33 @@ final class RedisSuite {
    * likes, and waking the other core takes longer than an INCR. So rounds differ by more than
    * contenders do.
    */
-  private double p50Ratio(String other) {
-    return figures.get("redis.1.sluice.p50Micros") / figures.get("redis.1." + other + ".p50Micros");
+  private static double p50Ratio(Rounds rounds, String other) {
+    return p50Micros(rounds, "Sluice") / p50Micros(rounds, other);
   }
 
-  private static double perSecond(Rounds.Sample sample) {
-    return sample.seen().perSecond();
+  private static double p50Micros(Rounds rounds, String name) {
+    return rounds.latencies(name).getValueAtPercentile(50) / 1e3;
+  }
+
+  /**
+   * One in flight by the asynchronous calls, beside those that wait. Whoever goes on where answers
+   * are read, as INCR and Bucket4j do, wakes nobody; Sluice hands its answers to a thread that may
+   * be kept busy.
+   */
+  private void aloneWithoutWaiting(List<Contender> all, String[] names, Progress progress) {
+    List<Contender> some =
+        all.stream()
+            .filter(each -> ALONE.contains(each.name()))
+            .map(Contenders::asynchronous)
+            .toList();
+    warmUp(some, names, List.of(1), extent.warmUpMillis(), progress);
+    Rounds rounds = new Rounds(server, names, true);
+    rounds.run(some, 1, extent.rounds(), extent.millis(), progress);
+    figures.put("redis.1.async.p50VsIncr", p50Ratio(rounds, "INCR"));
+    figures.put("redis.1.async.p50VsBucket4j", p50Ratio(rounds, "Bucket4j"));
+    for (String name : ALONE) {
+      figures.put("redis.1.async." + key(name) + ".p50Micros", p50Micros(rounds, name));
+    }
   }
 
   private static double cpuRatio(Rounds rounds, String other) {
@@ -140,17 +183,16 @@ final class RedisSuite {
       String key = prefix + "." + key(name);
       if (!name.equals("Sluice")) {
         String ratio = name.equals("INCR") ? "Incr" : name.replace(" b", "B");
-        figures.put(prefix + ".vs" + ratio, rounds.ratio("Sluice", name, RedisSuite::perSecond));
+        figures.put(prefix + ".vs" + ratio, rounds.ratio("Sluice", name, Rounds.Sample::perSecond));
       }
       Histogram latencies = rounds.latencies(name);
-      figures.put(key + ".perSecond", rounds.median(name, RedisSuite::perSecond));
+      figures.put(key + ".perSecond", rounds.median(name, Rounds.Sample::perSecond));
       figures.put(key + ".p50Micros", latencies.getValueAtPercentile(50) / 1e3);
       figures.put(key + ".p99Micros", latencies.getValueAtPercentile(99) / 1e3);
       figures.put(key + ".p999Micros", latencies.getValueAtPercentile(99.9) / 1e3);
       figures.put(key + ".cpuMicros", rounds.median(name, Rounds.Sample::cpuPerDecision));
       figures.put(
-          key + ".commandsPerDecision",
-          rounds.median(name, sample -> (double) sample.commands() / sample.seen().decisions()));
+          key + ".commandsPerDecision", rounds.median(name, Rounds.Sample::commandsPerDecision));
     }
   }
 
@@ -169,17 +211,12 @@ final class RedisSuite {
       contender.prepare("first");
       ClosedLoop.each(contender::decide, new String[] {"first"}, 1);
       long before = server.usedMemory();
-      long keysBefore = redis.dbsize();
+      long bytesBefore = server.bytesOfAllKeys();
       contender.prepare(names);
       ClosedLoop.each(contender::decide, names, 64);
-      long sum = 0;
-      for (int i = 0; i < SAMPLED_KEYS; i++) {
-        Long usage = redis.memoryUsage(redis.randomkey());
-        sum += usage == null ? 0 : usage;
-      }
-      double keysEach = (redis.dbsize() - keysBefore) / (double) names.length;
       String key = "redis.bytes." + key(contender.name());
-      figures.put(key, keysEach * sum / SAMPLED_KEYS);
+      // Whatever keys an account has, and what it adds to keys that accounts share.
+      figures.put(key, (server.bytesOfAllKeys() - bytesBefore) / (double) names.length);
       figures.put(key + ".ofUsedMemory", (server.usedMemory() - before) / (double) names.length);
     }
     redis.flushall();
@@ -189,14 +226,44 @@ final class RedisSuite {
         figures.get("redis.bytes.sluice") / figures.get("redis.bytes.bucket4j"));
   }
 
+  /**
+   * What an account of a sliding window weighs once every part of its window holds calls. Time
+   * passes in Redis, so the window is a short one; its parts are as many as a long one's.
+   */
+  private void bytesOfWindow() {
+    Duration part = Duration.ofMillis(50);
+    Duration window = part.multipliedBy(PARTS);
+    server.commands().flushall();
+    Contender weighed = sluice(kind("weighed", Limit.sliding(100_000, window, part)));
+    ClosedLoop.each(weighed::decide, new String[] {"first"}, 1);
+    long before = server.bytesOfAllKeys();
+    String[] names = Extent.names(WEIGHED_WINDOWS);
+    Progress progress = new Progress(extent.out(), 1);
+    progress.next("sliding window, bytes");
+    long end = System.nanoTime() + window.plus(part).toNanos();
+    do {
+      Rounds.check(weighed, ClosedLoop.each(weighed::decide, names, 64), true);
+    } while (System.nanoTime() < end);
+    long keys = server.commands().dbsize();
+    double bytes = (server.bytesOfAllKeys() - before) / (double) names.length;
+    progress.end();
+    weighed.close();
+    if (keys < names.length) {
+      throw new IllegalStateException(
+          "keys: %d of %d accounts (expected: none had expired)".formatted(keys, names.length));
+    }
+    figures.put("redis.bytes.slidingWindow", bytes);
+  }
+
   /** Every kind of limit, and the plan of three limits and two identities. */
   private void kinds() {
     String uri = server.uri();
     List<Contender> all = new ArrayList<>();
-    all.add(kind("tokenBucket", Limit.bucket(AMPLE.capacity(), AMPLE.refill(), AMPLE.period())));
-    all.add(kind("fixedWindow", Limit.fixed(100_000, HOUR)));
-    all.add(kind("slidingWindow", Limit.sliding(100_000, HOUR)));
-    all.add(kind("slidingLog", Limit.log(100_000, HOUR)));
+    all.add(Contenders.incr(uri));
+    all.add(sluice(TOKEN_BUCKET));
+    all.add(sluice(kind("fixedWindow", Limit.fixed(100_000, HOUR))));
+    all.add(sluice(kind("slidingWindow", Limit.sliding(100_000, HOUR, HOUR.dividedBy(PARTS)))));
+    all.add(sluice(SLIDING_LOG));
     Rule plan =
         Rule.named("plan")
             .by("login", "ip")
@@ -207,28 +274,33 @@ final class RedisSuite {
     all.add(
         Contenders.sluice("plan3x2", uri, plan, key -> Identity.of("login", key, "ip", key), true));
     String[] names = extent.names();
-    Progress progress = new Progress(extent.out(), all.size() * (1 + extent.fewerRounds()));
+    Progress progress = new Progress(extent.out(), all.size() * (1 + extent.rounds()));
     warmUp(all, names, List.of(512), extent.warmUpMillis(), progress);
     Rounds rounds = new Rounds(server, names, true);
-    rounds.run(all, 512, extent.fewerRounds(), extent.millis(), progress);
+    rounds.run(all, 512, extent.rounds(), extent.millis(), progress);
     progress.end();
     for (Contender each : all) {
-      String key = "redis.kind." + each.name();
-      figures.put(key + ".perSecond", rounds.median(each.name(), RedisSuite::perSecond));
+      String key = "redis.kind." + (each.name().equals("INCR") ? "incr" : each.name());
+      if (!each.name().equals("INCR")) {
+        figures.put(key + ".vsIncr", rounds.ratio(each.name(), "INCR", Rounds.Sample::perSecond));
+      }
+      figures.put(key + ".perSecond", rounds.median(each.name(), Rounds.Sample::perSecond));
       figures.put(key + ".cpuMicros", rounds.median(each.name(), Rounds.Sample::cpuPerDecision));
       each.close();
     }
     figures.put(
-        "redis.plan3x2.vsSingle", rounds.ratio("tokenBucket", "plan3x2", RedisSuite::perSecond));
+        "redis.plan3x2.vsSingle", rounds.ratio("tokenBucket", "plan3x2", Rounds.Sample::perSecond));
     figures.put(
         "redis.plan3x2.scriptCallsPerDecision",
-        rounds.median(
-            "plan3x2", sample -> (double) sample.scriptCalls() / sample.seen().decisions()));
+        rounds.median("plan3x2", Rounds.Sample::scriptCallsPerDecision));
   }
 
   /** A rule of its own for each kind: the same name would be the same accounts. */
-  private Contender kind(String name, Limit limit) {
-    Rule rule = Rule.named(name).by("login").limit(limit).build();
-    return Contenders.sluice(name, server.uri(), rule);
+  private static Rule kind(String name, Limit limit) {
+    return Rule.named(name).by("login").limit(limit).build();
+  }
+
+  private Contender sluice(Rule rule) {
+    return Contenders.sluice(rule.name(), server.uri(), rule);
   }
 }

@@ -4,36 +4,55 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.function.Function;
 import java.util.function.ToDoubleFunction;
 import org.HdrHistogram.Histogram;
 
-/** Contenders on one Redis, in interleaved rounds, so that noise hits all alike. */
+/** Contenders on Redis, in interleaved rounds, so that noise hits all alike. */
 final class Rounds {
   /*
    * A ratio is taken within each round and the median of the rounds is told: a moment at which the
    * machine was busy with something else spoils one round, not the figure. Each round begins with
    * another contender, so that none always follows the same one.
    */
-  private final RedisServer server;
+  private final Function<Contender, Usage> usages;
   private final String[] identities;
   private final boolean passing;
   private final Map<String, List<Sample>> samples = new LinkedHashMap<>();
 
   /** What one contender did in one round. */
   record Sample(ClosedLoop.Seen seen, double cpuMicros, long commands, long scriptCalls) {
+    double perSecond() {
+      return seen.perSecond();
+    }
+
     double cpuPerDecision() {
       return cpuMicros / seen.decisions();
     }
+
+    double commandsPerDecision() {
+      return (double) commands / seen.decisions();
+    }
+
+    double scriptCallsPerDecision() {
+      return (double) scriptCalls / seen.decisions();
+    }
+  }
+
+  /** Rounds of contenders that all share one Redis. */
+  Rounds(Usage shared, String[] identities, boolean passing) {
+    this(contender -> shared, identities, passing);
   }
 
   /**
    * Rounds over these identities.
    *
+   * @param usages the Redis that a contender asks
    * @param passing whether the calls must pass, or must not: a limiter that ran dry is measured at
    *     something else
    */
-  Rounds(RedisServer server, String[] identities, boolean passing) {
-    this.server = server;
+  Rounds(Function<Contender, Usage> usages, String[] identities, boolean passing) {
+    this.usages = usages;
     this.identities = identities;
     this.passing = passing;
   }
@@ -53,16 +72,14 @@ final class Rounds {
   }
 
   private Sample sample(Contender contender, int inFlight, long millis) {
-    double cpu = server.cpuMicros();
-    long commands = server.calls("");
-    long scripts = server.calls("eval") + server.calls("fcall");
-    ClosedLoop.Seen seen = ClosedLoop.run(contender::decide, identities, inFlight, millis);
+    Usage usage = usages.apply(contender);
+    long commands = usage.calls("");
+    long scripts = usage.scriptCalls();
+    double cpu = usage.cpuMicros();
+    ClosedLoop.Seen seen = ClosedLoop.run(contender.asked(inFlight), identities, inFlight, millis);
+    double used = usage.cpuMicros() - cpu;
     check(contender, seen, passing);
-    return new Sample(
-        seen,
-        server.cpuMicros() - cpu,
-        server.calls("") - commands,
-        server.calls("eval") + server.calls("fcall") - scripts);
+    return new Sample(seen, used, usage.calls("") - commands, usage.scriptCalls() - scripts);
   }
 
   /** Refuses a measurement of something else than was meant. */

@@ -18,14 +18,25 @@ final class Summary {
         .forEach(
             (key, value) -> {
               boolean isRatio = Promise.of(key).isPresent() || ALSO_RATIOS.contains(key);
-              if (isRatio || key.contains(".vs")) {
+              if (isRatio || key.matches(".*\\.(vs|p50Vs).*")) {
                 ratios.append(line(key, value)).append(wanted(key, value)).append('\n');
               } else {
                 absolutes.append(line(key, value)).append('\n');
               }
             });
-    return "\nRatios (medians of interleaved rounds)\n%s\nAbsolute figures\n%s\n%s\n"
-        .formatted(ratios, absolutes, machine(figures));
+    return "\nRatios (medians of interleaved rounds)\n%s\nAbsolute figures\n%s\n%s%s\n"
+        .formatted(ratios, absolutes, calls(figures), machine(figures));
+  }
+
+  /** Which call is measured, where that differs. */
+  private static String calls(Figures figures) {
+    return Double.isNaN(figures.get("redis.1.p50VsIncr"))
+        ? ""
+        : """
+          One in flight waits for its answer by the call that blocks: Limiter.decide, Lettuce's sync()
+          INCR, Bucket4j's tryConsume, Redisson's tryAcquire, the Gateway's isAllowed().block(). More in
+          flight, and redis.1.async, ask by the asynchronous ones.
+          """;
   }
 
   private static String line(String key, double value) {

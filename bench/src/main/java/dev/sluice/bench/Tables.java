@@ -39,8 +39,26 @@ final class Tables {
           new Named("guava", "Guava"),
           new Named("resilience4j", "Resilience4j"));
 
+  /** Sluice's other kinds of limits, which are measured against Bucket4j's bucket as well. */
+  static final List<Named> KINDS_IN_JVM =
+      List.of(
+          new Named("fixedWindow", "Sluice, fixed window"),
+          new Named("slidingWindow", "Sluice, sliding window"),
+          new Named("slidingLog", "Sluice, sliding log"));
+
+  static final List<Named> IN_CLUSTER =
+      List.of(
+          new Named("tokenBucket.single", "token bucket, single Redis"),
+          new Named("tokenBucket.three", "token bucket, three masters"),
+          new Named("slidingLog.single", "sliding log, single Redis"),
+          new Named("slidingLog.three", "sliding log, three masters"));
+
+  /** Keys with a place for the path. */
   static final List<Named> OVER_HTTP =
-      List.of(new Named("sluice", "Sluice"), new Named("bare", "bare Armeria"));
+      List.of(
+          new Named("http.%s.sluice", "Sluice"),
+          new Named("http.redis.%s.sluice", "Sluice on Redis"),
+          new Named("http.%s.bare", "bare Armeria"));
 
   private Tables() {}
 
@@ -51,6 +69,7 @@ final class Tables {
     tables.put("redis", redis(figures));
     tables.put("hot", hot(figures));
     tables.put("kinds", kinds(figures));
+    tables.put("cluster", cluster(figures));
     tables.put("denied", denied(figures));
     tables.put("memory", memory(figures));
     tables.put("growth", growth(figures));
@@ -125,8 +144,13 @@ final class Tables {
   }
 
   private static String kinds(Figures figures) {
-    return header("limit", "decisions/s", "Redis CPU µs")
-        + rows(figures, "redis.kind.", KINDS, "perSecond", "cpuMicros");
+    return header("limit", "decisions/s", "over a bare INCR", "Redis CPU µs")
+        + rows(figures, "redis.kind.", KINDS, "perSecond", "vsIncr", "cpuMicros");
+  }
+
+  private static String cluster(Figures figures) {
+    return header("limit", "decisions/s", "Redis CPU µs", "script calls per decision")
+        + rows(figures, "cluster.", IN_CLUSTER, "perSecond", "cpuMicros", "scriptCallsPerDecision");
   }
 
   static final List<Named> KINDS =
@@ -144,7 +168,8 @@ final class Tables {
 
   private static String memory(Figures figures) {
     return header("contender", "decisions/s, 2 threads", "ns per decision", "bytes allocated")
-        + rows(figures, "memory.", IN_JVM, "perSecond", "nanosPerThread", "bytesAllocated");
+        + rows(figures, "memory.", IN_JVM, "perSecond", "nanosPerThread", "bytesAllocated")
+        + rows(figures, "memory.", KINDS_IN_JVM, "perSecond", "nanosPerThread", "bytesAllocated");
   }
 
   static final List<Named> GROWTHS =
@@ -200,7 +225,7 @@ final class Tables {
     for (Named path :
         List.of(new Named("check", "/v1/check"), new Named("gate", "/v1/gate/{rule}"))) {
       for (Named each : OVER_HTTP) {
-        String key = "http." + path.key() + "." + each.key();
+        String key = each.key().formatted(path.key());
         row(
             table,
             "`" + path.name() + "`",

@@ -24,9 +24,15 @@ class FiguresTest {
   void memoryRunHasThePromisedKeysInFlatJson() {
     Figures figures = new Figures();
 
-    MemorySuite.run(new MemorySuite.Pace(1, 1, 0, 40, 40), TINY, figures);
+    MemorySuite.run(new MemorySuite.Pace(1, 1, 1, 0, 40, 40), TINY, figures);
 
-    assertThat(figures.all()).containsKeys("memory.vsBucket4j", "memory.sluice.bytesAllocated");
+    assertThat(figures.all())
+        .containsKeys(
+            "memory.vsBucket4j",
+            "memory.fixedWindow.vsBucket4j",
+            "memory.slidingWindow.vsBucket4j",
+            "memory.slidingLog.vsBucket4j",
+            "memory.sluice.bytesAllocated");
     assertFlat(figures);
   }
 
@@ -44,15 +50,37 @@ class FiguresTest {
             "redis.512.vsRedisson",
             "redis.1.p50VsIncr",
             "redis.1.p50VsBucket4j",
+            "redis.1.async.p50VsBucket4j",
             "redis.cpu.vsBucket4j",
             "redis.bytes",
+            "redis.bytes.slidingWindow",
             "redis.bytes.vsBucket4j",
+            "redis.kind.fixedWindow.vsIncr",
+            "redis.kind.slidingWindow.vsIncr",
+            "redis.kind.slidingLog.vsIncr",
             "redis.plan3x2.vsSingle",
+            "redis.hot.vsBucket4jBatching",
             "denied.vsBucket4j",
             "denied.redisCommandsPerDecision");
     assertThat(Summary.machine(figures))
         .contains("Redis " + figures.redisVersion().orElseThrow(), "Guava ", "Spring Cloud Gateway")
         .doesNotContain("unknown");
+    assertFlat(figures);
+  }
+
+  @Test
+  void clusterRunHasThePromisedKeysInFlatJson() throws Exception {
+    Figures figures = new Figures();
+
+    ClusterSuite.run(TINY, figures);
+
+    assertThat(figures.all())
+        .containsKeys(
+            "cluster.cpu.vsSingle",
+            "cluster.vsSingle",
+            "cluster.slidingLog.cpu.vsSingle",
+            "cluster.tokenBucket.three.perSecond",
+            "cluster.tokenBucket.single.perSecond");
     assertFlat(figures);
   }
 

@@ -1,0 +1,76 @@
+package dev.sluice.bench;
+
+import dev.sluice.Rule;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.List;
+
+/** Decisions in a Cluster of three masters, against one Redis. */
+final class ClusterSuite {
+  /*
+   * The same rules, callers and number in flight, in turns on a Cluster and on a single Redis. A
+   * Cluster cannot put decisions of different slots into one call, so what it costs more is what
+   * its calls are smaller. CPU is that of the processes (INFO cpu, user and system), of all masters
+   * together: what they spend on talking to each other counts.
+   */
+  private static final int MASTERS = 3;
+  private static final int IN_FLIGHT = 512;
+  private static final String SINGLE = ".single";
+  private static final String THREE = ".three";
+
+  private ClusterSuite() {}
+
+  static void run(Extent extent, Figures figures) throws IOException {
+    try (RedisServer single = RedisServer.start();
+        RedisCluster cluster = RedisCluster.start(MASTERS)) {
+      figures.measuredOn(single.version());
+      List<Contender> all = new ArrayList<>();
+      for (Rule rule : List.of(RedisSuite.TOKEN_BUCKET, RedisSuite.SLIDING_LOG)) {
+        all.add(Contenders.sluice(rule.name() + SINGLE, single.uri(), rule));
+        all.add(Contenders.sluice(rule.name() + THREE, cluster.uri(), rule));
+      }
+      String[] names = extent.names();
+      Rounds rounds =
+          new Rounds(each -> each.name().endsWith(THREE) ? cluster : single, names, true);
+      measure(all, rounds, names, extent);
+      tell(all, rounds, figures);
+      all.forEach(Contender::close);
+    }
+  }
+
+  private static void measure(List<Contender> all, Rounds rounds, String[] names, Extent extent) {
+    Progress progress = new Progress(extent.out(), all.size() * (2 + extent.rounds()));
+    for (int i = 0; i < 2; i++) {
+      for (Contender each : all) {
+        progress.next(each.name() + ", warming up");
+        ClosedLoop.run(each::decide, names, IN_FLIGHT, extent.warmUpMillis());
+      }
+    }
+    rounds.run(all, IN_FLIGHT, extent.rounds(), extent.millis(), progress);
+    progress.end();
+  }
+
+  private static void tell(List<Contender> all, Rounds rounds, Figures figures) {
+    figures.put("cluster.cpu.vsSingle", cpu(rounds, "tokenBucket"));
+    figures.put("cluster.vsSingle", perSecond(rounds, "tokenBucket"));
+    figures.put("cluster.slidingLog.cpu.vsSingle", cpu(rounds, "slidingLog"));
+    figures.put("cluster.slidingLog.vsSingle", perSecond(rounds, "slidingLog"));
+    for (Contender each : all) {
+      String name = each.name();
+      String key = "cluster." + name;
+      figures.put(key + ".perSecond", rounds.median(name, Rounds.Sample::perSecond));
+      figures.put(key + ".cpuMicros", rounds.median(name, Rounds.Sample::cpuPerDecision));
+      figures.put(
+          key + ".scriptCallsPerDecision",
+          rounds.median(name, Rounds.Sample::scriptCallsPerDecision));
+    }
+  }
+
+  private static double cpu(Rounds rounds, String kind) {
+    return rounds.ratio(kind + THREE, kind + SINGLE, Rounds.Sample::cpuPerDecision);
+  }
+
+  private static double perSecond(Rounds rounds, String kind) {
+    return rounds.ratio(kind + THREE, kind + SINGLE, Rounds.Sample::perSecond);
+  }
+}
