@@ -11,6 +11,7 @@ import java.util.Optional;
  * @param retryAfterMicros 0 if the cost fits; else when it will, lock included; {@link #NEVER}
  * @param resetAfterMicros when everything will have come back
  * @param lockedUntilMicros the end of the account's lock since the epoch, or 0
+ * @param uncharged what a record could not charge, because the limit can be no further used
  */
 public record Balance(
     Account account,
@@ -19,9 +20,36 @@ public record Balance(
     long remaining,
     long retryAfterMicros,
     long resetAfterMicros,
-    long lockedUntilMicros) {
+    long lockedUntilMicros,
+    long uncharged) {
   /** The cost is larger than the limit: no wait will make it fit. */
   public static final long NEVER = Long.MAX_VALUE;
+
+  /** A balance to which everything was charged. */
+  public Balance(
+      Account account,
+      Limit limit,
+      boolean enforced,
+      long remaining,
+      long retryAfterMicros,
+      long resetAfterMicros,
+      long lockedUntilMicros) {
+    this(
+        account,
+        limit,
+        enforced,
+        remaining,
+        retryAfterMicros,
+        resetAfterMicros,
+        lockedUntilMicros,
+        0);
+  }
+
+  /** The same for an account that was locked since. */
+  public Balance lockedUntil(long micros) {
+    return new Balance(
+        account, limit, enforced, remaining, retryAfterMicros, resetAfterMicros, micros, uncharged);
+  }
 
   /** Whether the cost fits here. */
   public boolean fits() {

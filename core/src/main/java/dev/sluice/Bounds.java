@@ -1,7 +1,5 @@
 package dev.sluice;
 
-import java.util.stream.Stream;
-
 /**
  * The largest call that Sluice judges. Whatever is over a bound is refused before anything is
  * looked up or counted.
@@ -37,21 +35,5 @@ public final class Bounds {
   /** Characters of the reason for a lock. */
   public static final int LONGEST_REASON = 256;
 
-  /** What one call may cost where sliding logs count it, over all such accounts together. */
-  public static final int LARGEST_COST_ON_A_LOG = 1_000;
-
   private Bounds() {}
-
-  /** Refuses a cost that sliding logs would count on too many accounts. */
-  static void checkLogged(long cost, Stream<Terms> accounts) {
-    if (cost <= LARGEST_COST_ON_A_LOG / MOST_ACCOUNTS) {
-      return; // within the bound on as many accounts as a call can have
-    }
-    long logged = accounts.filter(Terms::hasLog).count();
-    if (logged > 0 && cost > LARGEST_COST_ON_A_LOG / logged) {
-      throw new IllegalArgumentException(
-          "cost: %d on %d accounts with a sliding log (expected: at most %,d in all)"
-              .formatted(cost, logged, LARGEST_COST_ON_A_LOG));
-    }
-  }
 }

@@ -1,6 +1,8 @@
 package dev.sluice;
 
 import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -8,12 +10,18 @@ import org.jspecify.annotations.Nullable;
  *
  * @param rules the rules that must all agree
  * @param cost how much it takes; 0 asks whether there is room for one, and takes nothing
+ * @param costs how much it takes by rule, where that is not {@code cost}
  * @param id makes the call safe to send again: within a minute the first decision comes back, and
  *     it is counted once for as long as a limit counts it. It belongs to the caller and the
  *     question: with other rules, another cost or intent it is an {@link IdReusedException}
  */
 public record Call(
-    List<String> rules, Identity identity, long cost, @Nullable String id, Intent intent) {
+    List<String> rules,
+    Identity identity,
+    long cost,
+    Map<String, Long> costs,
+    @Nullable String id,
+    Intent intent) {
   public Call {
     if (rules.size() > Bounds.MOST_RULES) {
       throw new IllegalArgumentException(
@@ -26,9 +34,27 @@ public record Call(
     if (cost < 0 || cost > Limit.LARGEST) {
       throw new IllegalArgumentException("cost: " + cost + " (expected: 0 to 2^52)");
     }
+    for (Map.Entry<String, Long> each : costs.entrySet()) {
+      if (!rules.contains(each.getKey())) {
+        throw new IllegalArgumentException(
+            "costs: rule %s (expected: a rule that the call names)"
+                .formatted(Text.quoted(each.getKey())));
+      }
+      if (each.getValue() < 0 || each.getValue() > Limit.LARGEST) {
+        throw new IllegalArgumentException(
+            "costs: %s: %d (expected: 0 to 2^52)".formatted(each.getKey(), each.getValue()));
+      }
+    }
+    costs = Map.copyOf(costs);
     if (id != null) {
       checkId(id);
     }
+  }
+
+  /** A call that costs the same by every rule. */
+  public Call(
+      List<String> rules, Identity identity, long cost, @Nullable String id, Intent intent) {
+    this(rules, identity, cost, Map.of(), id, intent);
   }
 
   public static Call of(String rule, Identity identity) {
@@ -39,22 +65,40 @@ public record Call(
     return new Call(rules, identity, 1, null, Intent.TAKE);
   }
 
+  /** The same call at another cost, by every rule for which it has none of its own. */
   public Call costing(long cost) {
-    return new Call(rules, identity, cost, id, intent);
+    return new Call(rules, identity, cost, costs, id, intent);
+  }
+
+  /** The same call at another cost by one of its rules. */
+  public Call costing(String rule, long cost) {
+    Map<String, Long> more = new TreeMap<>(costs);
+    more.put(rule, cost);
+    return new Call(rules, identity, this.cost, more, id, intent);
+  }
+
+  /** What it takes by a rule. */
+  public long costBy(String rule) {
+    return costs.isEmpty() ? cost : costs.getOrDefault(rule, cost);
   }
 
   public Call withId(String id) {
-    return new Call(rules, identity, cost, id, intent);
+    return new Call(rules, identity, cost, costs, id, intent);
   }
 
   /** The same call, only looking. */
   public Call peeking() {
-    return new Call(rules, identity, cost, id, Intent.PEEK);
+    return new Call(rules, identity, cost, costs, id, Intent.PEEK);
   }
 
   /** The same call, counted even where it does not fit. */
   public Call recording() {
-    return new Call(rules, identity, cost, id, Intent.RECORD);
+    return new Call(rules, identity, cost, costs, id, Intent.RECORD);
+  }
+
+  /** The same call, whose fate is open until it is settled. */
+  public Call reserving() {
+    return new Call(rules, identity, cost, costs, id, Intent.RESERVE);
   }
 
   private static void checkId(String id) {

@@ -4,6 +4,7 @@ import java.nio.charset.StandardCharsets;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
 import java.util.HexFormat;
+import java.util.concurrent.ThreadLocalRandom;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -16,6 +17,9 @@ import org.jspecify.annotations.Nullable;
 public record CallName(String call, String question, String charges) {
   private static final int CALL_BYTES = 12;
   private static final int OTHER_BYTES = 8;
+
+  /** How many characters of {@link #receiptId()} name the call. */
+  public static final int CALL_DIGITS = 2 * CALL_BYTES;
 
   /** The length of {@link #receiptId()}; the receipts of calls without an id have shorter ones. */
   public static final int RECEIPT_ID_LENGTH = 2 * (CALL_BYTES + OTHER_BYTES);
@@ -39,6 +43,11 @@ public record CallName(String call, String question, String charges) {
   /** The id of its receipts: the same however often the call is sent, and whichever part it is. */
   public String receiptId() {
     return call + question;
+  }
+
+  /** A name for what a call without an id took. */
+  public static String madeId() {
+    return Long.toString(ThreadLocalRandom.current().nextLong(Long.MAX_VALUE), Character.MAX_RADIX);
   }
 
   private static String digest(String text, int bytes) {

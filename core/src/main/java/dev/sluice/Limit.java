@@ -20,6 +20,15 @@ public sealed interface Limit {
   /** The time in which {@link #quota()} comes back. */
   Duration window();
 
+  /**
+   * How long what was counted can matter, in microseconds.
+   *
+   * @param nowMicros tells how long the present round of a calendar window is
+   */
+  default long horizonMicros(long nowMicros) {
+    return Durations.micros(window());
+  }
+
   /** At most {@code limit} in any {@code window}, exact to the microsecond. */
   static SlidingLog log(long limit, Duration window) {
     return new SlidingLog(limit, window);
@@ -65,6 +74,12 @@ public sealed interface Limit {
     @Override
     public Duration window() {
       return cycle.nominal();
+    }
+
+    @Override
+    public long horizonMicros(long nowMicros) {
+      Cycle.Span round = cycle.at(nowMicros);
+      return round.endMicros() - round.startMicros();
     }
 
     @Override
@@ -136,6 +151,11 @@ public sealed interface Limit {
     }
 
     @Override
+    public long horizonMicros(long nowMicros) {
+      return windowMicros() + precisionMicros();
+    }
+
+    @Override
     public long quota() {
       return limit;
     }
@@ -152,9 +172,16 @@ public sealed interface Limit {
    *
    * <p>Its arithmetic is in units of 1/{@link #unitsPerMicro()} microsecond: a token is {@link
    * #unitsPerToken()} of them, both reduced by their common divisor, so any rational rate is exact.
+   *
+   * @param debt how far below empty it can be recorded
    */
   record TokenBucket(
-      long capacity, long refill, Duration period, long unitsPerToken, long unitsPerMicro)
+      long capacity,
+      long refill,
+      Duration period,
+      long debt,
+      long unitsPerToken,
+      long unitsPerMicro)
       implements Limit {
     public TokenBucket {
       checkCount("capacity", capacity, LARGEST);
@@ -169,10 +196,20 @@ public sealed interface Limit {
             "capacity × per: %d × %s (expected: at most 2^52 microseconds in all)"
                 .formatted(capacity, Durations.format(period)));
       }
+      if (debt < 0 || debt > LARGEST / micros) {
+        throw new IllegalArgumentException(
+            "debt: %d (expected: 0 to %d, so that debt × per is at most 2^52 microseconds)"
+                .formatted(debt, LARGEST / micros));
+      }
     }
 
     TokenBucket(long capacity, long refill, Duration period) {
-      this(capacity, refill, period, 0, 0);
+      this(capacity, refill, period, Math.max(0, capacity), 0, 0);
+    }
+
+    /** The same bucket with another bound on its debt; without one it is one capacity. */
+    public TokenBucket withDebt(long tokens) {
+      return new TokenBucket(capacity, refill, period, tokens, 0, 0);
     }
 
     /** What an empty bucket lacks, in units. */
@@ -193,7 +230,12 @@ public sealed interface Limit {
 
     @Override
     public String toString() {
-      return "%d at once, %d more every %s".formatted(capacity, refill, Durations.format(period));
+      return "%d at once, %d more every %s%s"
+          .formatted(
+              capacity,
+              refill,
+              Durations.format(period),
+              debt == capacity ? "" : ", at most " + debt + " in debt");
     }
   }
 

@@ -84,18 +84,15 @@ public final class Limiter implements AutoCloseable {
 
   /** Settles a call with what it really cost: less is given back, more is recorded. */
   public CompletionStage<Boolean> settle(Receipt receipt, long actualCost) {
-    if (actualCost < 0 || actualCost > Limit.LARGEST) {
-      throw new IllegalArgumentException("actualCost: " + actualCost + " (expected: 0 to 2^52)");
-    }
-    if (actualCost > Bounds.LARGEST_COST_ON_A_LOG) {
-      receipt
-          .entries()
-          .forEach(entry -> entry.terms().checkCost(entry.account().rule(), actualCost));
-    }
-    Bounds.checkLogged(actualCost, receipt.entries().stream().map(Receipt.Entry::terms));
+    return settle(receipt, Settlement.of(actualCost)).thenApply(Settled::done);
+  }
+
+  /** Settles a call with what it really cost by each rule, or confirms or forgives it. */
+  public CompletionStage<Settled> settle(Receipt receipt, Settlement settlement) {
+    settlement.checkAgainst(receipt);
     return receipt.entries().isEmpty()
-        ? CompletableFuture.completedFuture(false)
-        : store.settle(receipt, actualCost);
+        ? CompletableFuture.completedFuture(new Settled(false, 0))
+        : store.settle(receipt, settlement);
   }
 
   /** Forgets what an identity used of a rule, and its lock; says whether there was anything. */
@@ -124,9 +121,18 @@ public final class Limiter implements AutoCloseable {
     }
   }
 
-  /** Ends the lock of an identity; says whether there was one. */
+  /** Ends the lock of an identity and forgets what led to it; says whether there was one. */
   public CompletionStage<Boolean> lift(String rule, Identity identity) {
-    return any(accounts(rule, identity), store::lift);
+    return lift(rule, identity, false);
+  }
+
+  /**
+   * Ends the lock of an identity; says whether there was one.
+   *
+   * @param keepUsage whether what it has used stays, and the locks before it are remembered
+   */
+  public CompletionStage<Boolean> lift(String rule, Identity identity, boolean keepUsage) {
+    return any(accounts(rule, identity), account -> store.lift(account, keepUsage));
   }
 
   /**

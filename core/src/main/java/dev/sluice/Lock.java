@@ -10,8 +10,21 @@ import java.util.stream.Collectors;
  * <p>The n-th lock in a row lasts the n-th of the durations, the last of them for every further
  * one. Locks are in a row while each is earned at most {@code memory} after the end of the one
  * before.
+ *
+ * @param on what begins it
  */
-public record Lock(List<Duration> durations, Duration memory) {
+public record Lock(List<Duration> durations, Duration memory, On on) {
+  /** When a lock begins. */
+  public enum On {
+    /** With the first call that a limit denies. */
+    DENIAL,
+    /**
+     * With the call that leaves a limit without room for one more, such as the third wrong code of
+     * three; or with a call that is denied although there was room for one.
+     */
+    LIMIT
+  }
+
   public Lock {
     durations = List.copyOf(durations);
     if (durations.isEmpty()) {
@@ -26,8 +39,18 @@ public record Lock(List<Duration> durations, Duration memory) {
     Limit.checkSpan("lockMemory", memory);
   }
 
+  /** A lock that begins with the first denial. */
+  public Lock(List<Duration> durations, Duration memory) {
+    this(durations, memory, On.DENIAL);
+  }
+
   public static Lock of(Duration duration) {
     return new Lock(List.of(duration), duration);
+  }
+
+  /** The same lock, beginning with the call that uses up a limit. */
+  public Lock onLimit() {
+    return new Lock(durations, memory, On.LIMIT);
   }
 
   /** Growing locks, remembered for as long as the longest of them. */
@@ -46,8 +69,8 @@ public record Lock(List<Duration> durations, Duration memory) {
   @Override
   public String toString() {
     String list = durations.stream().map(Durations::format).collect(Collectors.joining(", then "));
-    return durations.size() == 1
-        ? list
-        : list + " (remembered for " + Durations.format(memory) + ")";
+    return list
+        + (durations.size() == 1 ? "" : " (remembered for " + Durations.format(memory) + ")")
+        + (on == On.LIMIT ? " as soon as it is used up" : "");
   }
 }

@@ -1,5 +1,6 @@
 package dev.sluice;
 
+import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
@@ -9,6 +10,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * Every charge one call must pay, taken whole or not at all.
  *
+ * @param hold how long the fate of a reservation can stay open; of other plans it means nothing
  * @param id makes the call safe to send again: the first decision comes back, counted once
  * @param policy what holds for the call when the store gives no answer in time
  * @param caller who the call is for, with every facet it came with; an id belongs to one caller
@@ -21,7 +23,8 @@ public record Plan(
     @Nullable String id,
     OnStoreFailure policy,
     Identity caller,
-    String question) {
+    String question,
+    Duration hold) {
   /** A plan for whoever its charges name, whose question is what they ask. */
   public Plan(List<Charge> charges, Intent intent, @Nullable String id, OnStoreFailure policy) {
     this(
@@ -30,7 +33,8 @@ public record Plan(
         id,
         policy,
         id == null ? Identity.none() : callerOf(charges),
-        id == null ? "" : questionOf(intent, costs(charges)));
+        id == null ? "" : questionOf(intent, costs(charges)),
+        Store.HOLD);
   }
 
   /** The plan of a call that pays one charge, without an id. */
@@ -40,7 +44,7 @@ public record Plan(
 
   /** The same call reduced to some of its charges. */
   public Plan with(List<Charge> some) {
-    return new Plan(some, intent, id, policy, caller, question);
+    return new Plan(some, intent, id, policy, caller, question, hold);
   }
 
   /**

@@ -7,36 +7,53 @@ import java.util.List;
  *
  * @param id names the call among all that the store remembers
  * @param takenAtMicros the store's clock when it was taken
+ * @param openUntilMicros the end of the hold of a reservation; 0 if it was none
  * @param node the node that counted the local entries by itself; empty if there are none
  */
-public record Receipt(String id, long takenAtMicros, List<Entry> entries, String node) {
+public record Receipt(
+    String id, long takenAtMicros, long openUntilMicros, List<Entry> entries, String node) {
   public Receipt {
     entries = List.copyOf(entries);
   }
 
   public Receipt(String id, long takenAtMicros, List<Entry> entries) {
-    this(id, takenAtMicros, entries, "");
+    this(id, takenAtMicros, 0, entries, "");
+  }
+
+  /** The same receipt for some of its entries. */
+  public Receipt with(List<Entry> some) {
+    return new Receipt(id, takenAtMicros, openUntilMicros, some, node);
   }
 
   /**
    * What was taken from one account.
    *
-   * @param marks one for each limit: where a token bucket would be full again, other limits none
+   * @param marks one for each limit, by which it finds what was taken
+   * @param locked whether this very call locked the account
    * @param local whether a node counted it by itself, so that only that node can give it back
    */
-  public record Entry(Account account, Terms terms, long cost, List<Mark> marks, boolean local) {
+  public record Entry(
+      Account account, Terms terms, long cost, List<Mark> marks, boolean locked, boolean local) {
     public Entry {
       marks = List.copyOf(marks);
     }
 
     public Entry(Account account, Terms terms, long cost, List<Mark> marks) {
-      this(account, terms, cost, marks, false);
+      this(account, terms, cost, marks, false, false);
+    }
+
+    /** The same of a call that locked the account. */
+    public Entry locking() {
+      return new Entry(account, terms, cost, marks, true, local);
     }
   }
 
   /**
-   * The moment a bucket was to be full after the take: {@code micros + units / unitsPerMicro}; for
-   * other limits the effective time of the take, with no units.
+   * Where a limit finds what was taken.
+   *
+   * @param micros the account's time of the take
+   * @param number of a bucket the units that it lacked after the take, of a log the number of the
+   *     entry, of others 0
    */
-  public record Mark(long micros, long units) {}
+  public record Mark(long micros, long number) {}
 }

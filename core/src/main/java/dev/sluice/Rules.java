@@ -93,8 +93,9 @@ public final class Rules {
     if (names.size() == 1) {
       Compiled only = compiled(names.get(0));
       return call.id() == null
-          ? only.plan(call.identity(), call.cost(), call.intent(), clock)
-          : named(only.charges(call.identity(), call.cost(), clock), only.policy(), call);
+          ? only.plan(call.identity(), call.costBy(names.get(0)), call.intent(), clock)
+          : named(
+              only.charges(call.identity(), call.costBy(names.get(0)), clock), only.policy(), call);
     }
     List<Charge> charges = new ArrayList<>();
     int limits = 0;
@@ -102,7 +103,7 @@ public final class Rules {
     for (int i = 0; i < names.size(); i++) {
       if (names.indexOf(names.get(i)) == i) {
         Compiled each = compiled(names.get(i));
-        List<Charge> its = each.charges(call.identity(), call.cost(), clock);
+        List<Charge> its = each.charges(call.identity(), call.costBy(names.get(i)), clock);
         charges.addAll(its);
         limits += its.stream().mapToInt(charge -> charge.terms().limits().size()).sum();
         checkSize(charges.size(), limits);
@@ -110,7 +111,6 @@ public final class Rules {
         policy = !its.isEmpty() && stricter ? each.policy() : policy;
       }
     }
-    Bounds.checkLogged(call.cost(), charges.stream().map(Charge::terms));
     return call.id() == null
         ? new Plan(charges, call.intent(), null, policy)
         : named(charges, policy, call);
@@ -119,10 +119,10 @@ public final class Rules {
   /** The plan of a call with an id, which belongs to this caller and this question. */
   private Plan named(List<Charge> charges, OnStoreFailure policy, Call call) {
     TreeMap<String, Long> costs = new TreeMap<>();
-    call.rules().forEach(rule -> costs.put(rule, call.cost()));
+    call.rules().forEach(rule -> costs.put(rule, call.costBy(rule)));
     Identity caller = forms.kept(forms.canonical(call.identity()));
     String question = Plan.questionOf(call.intent(), costs);
-    return new Plan(charges, call.intent(), call.id(), policy, caller, question);
+    return new Plan(charges, call.intent(), call.id(), policy, caller, question, Store.HOLD);
   }
 
   private static void checkSize(int accounts, int limits) {
@@ -299,14 +299,10 @@ public final class Rules {
           missing(caller);
         }
       }
-      Bounds.checkLogged(cost, charges.stream().map(Charge::terms));
       return charges.isEmpty() ? missing(caller) : charges;
     }
 
     private Charge charge(Identity part, Terms terms, long cost) {
-      if (cost > Bounds.LARGEST_COST_ON_A_LOG) {
-        terms.checkCost(rule.name(), cost);
-      }
       return new Charge(rule, forms.kept(part), terms, cost);
     }
 

@@ -20,6 +20,9 @@ public interface Store extends AutoCloseable {
    */
   Duration CALL_MEMORY = Duration.ofMinutes(1);
 
+  /** How long the fate of a reservation can stay open; past it, what was taken stands. */
+  Duration HOLD = Duration.ofMinutes(1);
+
   /**
    * Judges a plan: taken whole or not at all. The stage fails with an {@link IdReusedException} if
    * the plan's id was used for another question.
@@ -51,11 +54,19 @@ public interface Store extends AutoCloseable {
   }
 
   /**
-   * Settles what was taken with what it really cost: the rest is given back, more is recorded.
+   * Settles what was taken with what it really cost: the rest is given back, more is recorded, and
+   * a reservation is open no longer. A receipt is settled once.
+   */
+  CompletionStage<Settled> settle(Receipt receipt, Settlement settlement);
+
+  /**
+   * Settles what was taken with one cost by every rule.
    *
    * @return false if the receipt was settled before; then nothing happens
    */
-  CompletionStage<Boolean> settle(Receipt receipt, long actualCost);
+  default CompletionStage<Boolean> settle(Receipt receipt, long actualCost) {
+    return settle(receipt, Settlement.of(actualCost)).thenApply(Settled::done);
+  }
 
   /** Forgets an account: nothing used, not locked. Returns whether there was anything. */
   CompletionStage<Boolean> reset(Account account);
@@ -63,8 +74,12 @@ public interface Store extends AutoCloseable {
   /** Locks an account by hand from now on, in place of any lock it has. */
   CompletionStage<Restriction> lock(Account account, Duration length, String reason);
 
-  /** Ends an account's lock and forgets that it ever had one. Returns whether it was locked. */
-  CompletionStage<Boolean> lift(Account account);
+  /**
+   * Ends an account's lock. Returns whether it was locked.
+   *
+   * @param keepUsage false to forget what led to the lock, too: the usage and the locks before it
+   */
+  CompletionStage<Boolean> lift(Account account, boolean keepUsage);
 
   /**
    * A page of the locks in force, of one rule or, given null, of all.

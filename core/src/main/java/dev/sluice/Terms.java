@@ -32,38 +32,17 @@ public record Terms(List<Limit> limits, @Nullable Lock lock, boolean countDenied
     return new Terms(limits, lock, countDenied);
   }
 
-  /** Refuses a cost that is too much work for the account of a rule: a log keeps each of it. */
-  void checkCost(String rule, long cost) {
-    if (hasLog() && cost > Bounds.LARGEST_COST_ON_A_LOG) {
-      throw new IllegalArgumentException(
-          "rule '%s': cost %d (expected: at most %,d where a sliding log counts)"
-              .formatted(rule, cost, Bounds.LARGEST_COST_ON_A_LOG));
-    }
-  }
-
   /**
    * How long the state of an account can matter, in microseconds.
    *
    * @param nowMicros tells how long the present round of a calendar window is
    */
-  public long memoryMicros(long nowMicros) {
+  public long horizonMicros(long nowMicros) {
     long longest = 0;
     for (Limit limit : limits) {
-      long span = Durations.micros(limit.window());
-      if (limit instanceof Limit.FixedWindow window) {
-        Cycle.Span round = window.cycle().at(nowMicros);
-        span = round.endMicros() - round.startMicros();
-      } else if (limit instanceof Limit.SlidingWindow window) {
-        span += window.precisionMicros();
-      }
-      longest = Math.max(longest, span);
+      longest = Math.max(longest, limit.horizonMicros(nowMicros));
     }
     return longest;
-  }
-
-  /** Whether a sliding log is among the limits. */
-  boolean hasLog() {
-    return limits.stream().anyMatch(limit -> limit instanceof Limit.SlidingLog);
   }
 
   /** Reads like the rule file: {@code 3 per 30m, then locked for 30m}. */

@@ -173,59 +173,6 @@ class BoundsTest {
   // ---- Costs and words ------------------------------------------------------------------------
 
   @Test
-  void costAbove1000OnASlidingLogIsRefusedWhateverTheIntent() {
-    Rules rules =
-        Rules.of(
-            rule("log").build(), Rule.named("window").limit(Limit.sliding(5_000, HOUR)).build());
-    Call call = Call.of("log", ANN).costing(1_001);
-    String message = "rule 'log': cost 1001 (expected: at most 1,000 where a sliding log counts)";
-
-    try (Limiter limiter = Limiter.of(MemoryStore.create(), rules)) {
-      refused(() -> limiter.decide(call), message);
-      refused(() -> limiter.decide(call.recording()), message);
-      refused(() -> limiter.decide(call.peeking()), message);
-      refused(() -> limiter.ask(call.withId("a")), message);
-      refused(() -> limiter.decide(Call.of(List.of("window", "log"), ANN).costing(1_001)), message);
-
-      assertThat(limiter.decide(Call.of("log", ANN).costing(1_000)).allowed()).isTrue();
-      assertThat(limiter.decide(Call.of("window", ANN).costing(5_000)).allowed()).isTrue();
-    }
-  }
-
-  @Test
-  void settlementAbove1000OnASlidingLogIsRefusedAndLeavesTheReceiptOpen() {
-    Rules rules = Rules.of(rule("log").build());
-    try (Limiter limiter = Limiter.of(MemoryStore.create(), rules)) {
-      Receipt receipt =
-          ((Decision.Allowed) limiter.decide(Call.of("log", ANN).costing(5))).receipt();
-
-      refused(
-          () -> limiter.settle(receipt, 1_001),
-          "rule 'log': cost 1001 (expected: at most 1,000 where a sliding log counts)");
-      assertThat(limiter.settle(receipt, 1_000).toCompletableFuture().join()).isTrue();
-    }
-  }
-
-  @Test
-  void costOnSlidingLogsIsBoundedOverAllAccountsOfACall() {
-    Rule two = Rule.named("two").by("member", "ip").limit(Limit.log(5_000, HOUR)).build();
-    Rule one = Rule.named("one").by("member").limit(Limit.log(5_000, HOUR)).build();
-    Identity both = Identity.of("member", "ann", "ip", "10.0.0.1");
-    String over = "cost: 501 on 2 accounts with a sliding log (expected: at most 1,000 in all)";
-    try (Limiter limiter = Limiter.of(MemoryStore.create(), Rules.of(two, one))) {
-      Call call = Call.of("two", both);
-      refused(() -> limiter.decide(call.costing(501)), over);
-      refused(
-          () -> limiter.decide(Call.of(List.of("two", "one"), both).costing(334)),
-          "cost: 334 on 3 accounts with a sliding log (expected: at most 1,000 in all)");
-      Receipt receipt = ((Decision.Allowed) limiter.decide(call.costing(500))).receipt();
-
-      refused(() -> limiter.settle(receipt, 501), over);
-      assertThat(limiter.settle(receipt, 0).toCompletableFuture().join()).isTrue();
-    }
-  }
-
-  @Test
   void reasonOfALockIsShortAndPrintable() {
     Rules rules = Rules.of(rule("log").build());
     try (Limiter limiter = Limiter.of(MemoryStore.create(), rules)) {

@@ -6,33 +6,30 @@ import dev.sluice.Charge;
 import dev.sluice.Decision;
 import dev.sluice.Durations;
 import dev.sluice.IdReusedException;
+import dev.sluice.Identity;
 import dev.sluice.Intent;
-import dev.sluice.Limit;
+import dev.sluice.Lock;
 import dev.sluice.LockPage;
 import dev.sluice.Plan;
 import dev.sluice.Receipt;
 import dev.sluice.Restriction;
+import dev.sluice.Settled;
+import dev.sluice.Settlement;
 import dev.sluice.Store;
 import dev.sluice.StoreFullException;
 import dev.sluice.Terms;
+import dev.sluice.Verdict;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.InstantSource;
 import java.time.temporal.ChronoUnit;
-import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.Collections;
 import java.util.Comparator;
-import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.atomic.AtomicLong;
-import java.util.concurrent.locks.ReentrantLock;
-import java.util.function.Consumer;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
@@ -43,36 +40,34 @@ import org.jspecify.annotations.Nullable;
  */
 public final class MemoryStore implements Store {
   /*
-   * Cells live in the vault. The locks in force are listed beside it, with their reasons; an entry
-   * that is out of date does no harm, because the books decide, and goes when the list is read or a
-   * hand that moves on with every new lock comes by. Calls with an id and settled receipts stand in
-   * registers, which forget nothing before its time.
+   * An account is a row in the vault, used by whoever holds its monitor; several are taken in the
+   * order of their accounts. A row that is out of use by then is looked up again.
+   *
+   * Calls with an id and settled receipts stand in registers, which forget nothing before its time.
    */
   private static final long DEFAULT_MOST_ACCOUNTS = 1_000_000;
   private static final long LEAST_REMEMBERED = 1_000_000;
-  private static final Cell UNCLAIMED = new Cell(null);
+  private static final int MOST_FORMS = 10_000;
+
+  /** How long a settlement is remembered that came when nothing could be given back any more. */
+  private static final long LATE_MICROS = 10_000_000;
+
+  private static final int CALL_DIGITS = 24;
 
   private final InstantSource clock;
   private final Vault vault;
-  private final Map<Account, Held> locks = new ConcurrentHashMap<>();
+  private final Map<Terms, Form> forms = new ConcurrentHashMap<>();
+  private volatile Form lastForm = Form.NONE;
   private final Register<String, Seen> calls;
-  private final Register<Take, Settled> settled;
-  private final Register<Undone, Settled> undone;
-  private final Hand<Map.Entry<Account, Held>> hand = new Hand<>();
-
-  /** A lock as it was when it was noted: an account that is locked after its end has a new one. */
-  private record Held(Cell cell, String reason, long until) {}
+  private final Register<Take, Done> settled;
 
   /** What a receipt is for. */
   private record Take(String id, long takenAtMicros, List<Account> accounts) {}
 
-  /** What a call with an id took from an account, and gave back. */
-  private record Undone(String receiptId, long takenAtMicros, Account account) {}
-
   /** That a receipt was settled. */
-  private record Settled(long until) implements Register.Entry<Settled> {
+  private record Done(long until) implements Register.Entry<Done> {
     @Override
-    public @Nullable Settled after() {
+    public @Nullable Done after() {
       return null;
     }
   }
@@ -82,7 +77,6 @@ public final class MemoryStore implements Store {
     this.vault = new Vault(mostAccounts);
     this.calls = new Register<>("calls with an id", mostRemembered);
     this.settled = new Register<>("settled receipts", mostRemembered);
-    this.undone = new Register<>("receipts given back", mostRemembered);
   }
 
   /** A store of one million accounts on the system's clock. */
@@ -110,6 +104,13 @@ public final class MemoryStore implements Store {
     return new MemoryStore(clock, mostAccounts, mostRemembered);
   }
 
+  /** How many accounts are kept now. */
+  long size() {
+    return vault.size();
+  }
+
+  // Decisions
+
   @Override
   public CompletionStage<Decision> take(Plan plan) {
     try {
@@ -121,25 +122,30 @@ public final class MemoryStore implements Store {
 
   @Override
   public Decision decide(Charge charge) {
-    Decision paid = pay(charge);
-    return paid == null ? judgeUnpaid(Plan.of(charge), null, now()) : paid;
+    long now = now();
+    Row row = vault.find(charge.rule().name(), charge.identity());
+    if (row != null) {
+      long[] numbers;
+      synchronized (row) {
+        numbers = row.retired ? null : Judge.takeAlone(charge, row, now);
+      }
+      if (numbers != null) {
+        return Verdict.taken(charge, numbers);
+      }
+    }
+    return judge(Plan.of(charge), null, now);
   }
 
   @Override
   public Decision decide(Plan plan) {
     CallName name = CallName.of(plan);
-    if (name != null) {
-      return judgeNamed(plan, name, name.receiptId());
-    }
-    boolean pays = plan.intent() == Intent.TAKE && plan.charges().size() == 1;
-    Decision paid = pays ? pay(plan.charges().get(0)) : null;
-    return paid == null ? judgeUnpaid(plan, null, now()) : paid;
+    return name == null ? judge(plan, null, now()) : judgeNamed(plan, name, name.receiptId());
   }
 
   /** Judges a plan whose receipt has an id that was chosen for it. */
   public Decision decide(Plan plan, String receiptId) {
     CallName name = CallName.of(plan);
-    return name == null ? judgeUnpaid(plan, receiptId, now()) : judgeNamed(plan, name, receiptId);
+    return name == null ? judge(plan, receiptId, now()) : judgeNamed(plan, name, receiptId);
   }
 
   /** The way of a call with an id: judged once, and answered again as often as it comes. */
@@ -153,329 +159,353 @@ public final class MemoryStore implements Store {
               if (known != null && !known.name().question().equals(name.question())) {
                 throw new IdReusedException(String.valueOf(plan.id()));
               }
-              return known != null
-                      && known.stands(now)
-                      && !forgetUndone(plan, receiptId, known.judgedAt(), now)
-                  ? known
-                  : Seen.of(plan, name, judgeUnpaid(plan, receiptId, now), now);
+              if (known != null && known.stands(now)) {
+                return known;
+              }
+              // Given back and taken again in one microsecond, it has the same receipt: good again.
+              settled.remove(new Take(receiptId, now, accounts(plan)), done -> true);
+              return Seen.of(plan, name, judge(plan, receiptId, now), now);
             });
     Decision answer = seen.answer();
-    return answer != null && seen.name().equals(name)
-        ? answer
-        : judgeClaimed(plan, true, now, books -> Judgement.standing(plan, seen, books, now));
+    if (answer != null && seen.name().equals(name)) {
+      return answer;
+    }
+    long[] numbers =
+        with(
+            accounts(plan),
+            false,
+            now,
+            rows -> Judge.stand(plan, seen.allowed(), cases(plan, rows, now), now));
+    return Verdict.decision(plan, numbers, receiptId);
   }
 
-  /** Whether the call was given back since: then nothing counts for its id, and it is judged. */
-  private boolean forgetUndone(Plan plan, String receiptId, long takenAt, long now) {
-    boolean found = false;
-    for (Charge charge : plan.charges()) {
-      Undone given = new Undone(receiptId, takenAt, charge.account());
-      if (undone.get(given, now) != null) {
-        undone.remove(given);
-        found = true;
+  private Decision judge(Plan plan, @Nullable String receiptId, long now) {
+    boolean makes = plan.intent() != Intent.PEEK;
+    long[] numbers =
+        plan.charges().size() == 1
+            ? judgeOne(plan, plan.charges().get(0), makes, now)
+            : with(
+                accounts(plan), makes, now, rows -> Judge.judge(plan, cases(plan, rows, now), now));
+    return Verdict.decision(plan, numbers, receiptId);
+  }
+
+  /** The way of nearly every call. */
+  private long[] judgeOne(Plan plan, Charge charge, boolean makes, long now) {
+    String rule = charge.rule().name();
+    Identity identity = charge.identity();
+    while (true) {
+      Row row = vault.find(rule, identity);
+      if (row == null) {
+        Form form = form(charge.terms());
+        row = makes ? vault.make(rule, identity, form, now) : Row.of(form, now);
+      }
+      synchronized (row) {
+        if (!row.retired) {
+          long[] numbers = plan.intent() == Intent.TAKE ? Judge.takeAlone(charge, row, now) : null;
+          if (numbers == null) {
+            Form form = form(row, charge.terms());
+            numbers = Judge.judge(plan, new Judge.Case(charge, row, form, now, null), now);
+          }
+          if (row.lock != null || row.isUnused()) {
+            tidy(charge.account(), row);
+          }
+          return numbers;
+        }
       }
     }
-    if (found) {
-      // Taken again in the same microsecond, the call has the same receipt: it is good again.
-      settled.remove(new Take(receiptId, now, accounts(plan)));
-    }
-    return found;
   }
 
-  /** How many accounts are kept now. */
-  long size() {
-    return vault.size();
+  private Judge.Case cases(Plan plan, Row[] rows, long now) {
+    int last = rows.length - 1;
+    Judge.Case first = oneCase(plan, last, rows, now, null);
+    for (int i = last - 1; i >= 0; i--) {
+      first = oneCase(plan, i, rows, now, first);
+    }
+    return first;
+  }
+
+  private Judge.Case oneCase(Plan plan, int i, Row[] rows, long now, Judge.@Nullable Case next) {
+    Charge charge = plan.charges().get(i);
+    return new Judge.Case(charge, rows[i], form(rows[i], charge.terms()), now, next);
   }
 
   private static List<Account> accounts(Plan plan) {
     return plan.charges().stream().map(Charge::account).toList();
   }
 
+  /** The form of some terms: that of a row, as nearly always. */
+  private Form form(Row row, Terms terms) {
+    return row.form.isOf(terms) ? row.form : form(terms);
+  }
+
+  private Form form(Terms terms) {
+    Form known = lastForm;
+    if (!known.isOf(terms)) {
+      known = forms.getOrDefault(terms, Form.NONE);
+      if (!known.isOf(terms)) {
+        if (forms.size() >= MOST_FORMS) {
+          forms.clear();
+        }
+        known = new Form(terms);
+        forms.put(terms, known);
+      }
+      lastForm = known;
+    }
+    return known;
+  }
+
+  /** The form of a receipt's terms, which may have come from afar. */
+  private Form takenForm(Row row, Terms terms) {
+    return terms.equals(row.form.terms()) ? row.form : form(terms);
+  }
+
+  // Rows
+
   /**
-   * The way of a plan that no purse pays.
+   * Does something to the rows of accounts, holding their monitors.
    *
-   * @param receiptId the id of the receipt; null if one has to be made
+   * @param makes whether accounts that have no row get one; else rows that nobody else sees
    */
-  private Decision judgeUnpaid(Plan plan, @Nullable String receiptId, long now) {
-    Decision alone =
-        plan.charges().size() == 1 ? judgeAlone(plan, receiptId, plan.charges().get(0), now) : null;
-    boolean looks = plan.intent() == Intent.PEEK;
-    return alone == null
-        ? judgeClaimed(plan, looks, now, books -> Judgement.of(plan, receiptId, books, now))
-        : alone;
-  }
-
-  /** The way of nearly every call: its account has a purse, and that pays. Null if it does not. */
-  private @Nullable Decision pay(Charge charge) {
-    long now = now();
-    Cell cell = vault.findOrMake(charge.rule().name(), charge.identity(), charge.terms(), now);
-    if (charge.cost() > 0 && cell.page() instanceof Purse purse) {
-      long paid = purse.take(charge.terms(), now, charge.cost());
-      if (paid != Purse.REFUSED) {
-        return new Taken(charge, now, paid);
-      }
-    }
-    return null;
-  }
-
-  /** The way of a single charge, without a lock; null if its account has to be claimed. */
-  private @Nullable Decision judgeAlone(
-      Plan plan, @Nullable String receiptId, Charge charge, long now) {
-    Account account = charge.account();
-    boolean looks = plan.intent() == Intent.PEEK;
+  private <T> T with(List<Account> accounts, boolean makes, long now, Function<Row[], T> action) {
+    Integer[] order = new Integer[accounts.size()];
+    Arrays.setAll(order, i -> i);
+    Arrays.sort(order, Comparator.comparing(accounts::get));
     while (true) {
-      Cell cell = looks ? existing(account) : findOrMake(account, charge.terms(), now);
-      Page page = cell.page();
-      if (page == null) {
-        forget(account, cell);
-        continue;
+      Row[] rows = new Row[order.length];
+      for (int i = 0; i < rows.length; i++) {
+        Account account = accounts.get(i);
+        Row row = vault.find(account.rule(), account.identity());
+        if (row == null) {
+          row =
+              makes
+                  ? vault.make(account.rule(), account.identity(), Form.NONE, now)
+                  : Row.of(Form.NONE, now);
+        }
+        rows[i] = row;
       }
-      Books read = page.books();
-      if (read == null) {
-        continue;
-      }
-      if (read.hasLog() || hasLog(charge)) {
-        return null;
-      }
-      Judgement judgement = Judgement.of(plan, receiptId, new Books[] {read}, now);
-      Books next = judgement.after()[0];
-      if (next == read || cell.replace(read, next)) {
-        note(account, cell, next, now);
-        return judgement.decision();
-      }
-      if (page instanceof Purse) {
-        return null;
+      T done = holding(accounts, rows, order, 0, action);
+      if (done != null) {
+        return done;
       }
     }
   }
 
-  private Decision judgeClaimed(
-      Plan plan, boolean looks, long now, Function<Books[], Judgement> judging) {
-    Claims claims = new Claims(accounts(plan), now, looks);
-    try {
-      Judgement judgement = judging.apply(claims.books.clone());
-      System.arraycopy(judgement.after(), 0, claims.books, 0, claims.books.length);
-      return judgement.decision();
-    } finally {
-      claims.release();
+  /** Takes one monitor after the other; null if a row is out of use. */
+  private <T> @Nullable T holding(
+      List<Account> accounts, Row[] rows, Integer[] order, int at, Function<Row[], T> action) {
+    if (at == order.length) {
+      return action.apply(rows);
+    }
+    int place = order[at];
+    Row row = rows[place];
+    synchronized (row) {
+      if (row.retired) {
+        return null;
+      }
+      T done = holding(accounts, rows, order, at + 1, action);
+      tidy(accounts.get(place), row);
+      return done;
     }
   }
 
-  private static boolean hasLog(Charge charge) {
-    for (Limit limit : charge.terms().limits()) {
-      if (limit instanceof Limit.SlidingLog) {
-        return true;
-      }
+  /** Lists a new lock, and drops a row that nothing was counted in. Holds the row's monitor. */
+  private void tidy(Account account, Row row) {
+    if (row.isUnused()) {
+      vault.retire(account.rule(), account.identity(), row);
+    } else if (row.lock != null && !row.listed) {
+      vault.list(row, account);
     }
-    return false;
   }
+
+  // Settlements
 
   @Override
   @SuppressWarnings("ReferenceEquality") // the entry that this very call made
-  public CompletionStage<Boolean> settle(Receipt receipt, long actualCost) {
+  public CompletionStage<Settled> settle(Receipt receipt, Settlement settlement) {
     long now = now();
-    List<Account> accounts = receipt.entries().stream().map(Receipt.Entry::account).toList();
-    long remembered = CALL_MEMORY.toMillis() * 1_000;
-    for (Receipt.Entry entry : receipt.entries()) {
-      remembered = Math.max(remembered, 2 * entry.terms().memoryMicros(receipt.takenAtMicros()));
+    boolean late = now >= end(receipt);
+    if (late && !isAbove(receipt, settlement)) {
+      return CompletableFuture.completedFuture(new Settled(false, 0));
     }
-    Settled mine = new Settled(now + remembered);
+    List<Account> accounts = receipt.entries().stream().map(Receipt.Entry::account).toList();
     Take take = new Take(receipt.id(), receipt.takenAtMicros(), accounts);
+    Done mine = new Done(late ? now + LATE_MICROS : end(receipt));
     try {
       if (settled.update(take, now, known -> known == null ? mine : known) != mine) {
-        return CompletableFuture.completedFuture(false);
+        return CompletableFuture.completedFuture(new Settled(false, 0));
       }
     } catch (StoreFullException full) {
       return CompletableFuture.failedFuture(full);
     }
-    if (actualCost == 0 && receipt.id().length() == CallName.RECEIPT_ID_LENGTH) {
-      for (Receipt.Entry entry : receipt.entries()) {
-        if (entry.cost() > 0) {
-          undone.update(
-              new Undone(receipt.id(), receipt.takenAtMicros(), entry.account()),
-              now,
-              known -> mine);
-        }
-      }
+    long uncharged =
+        with(
+            accounts,
+            isAbove(receipt, settlement),
+            now,
+            rows -> {
+              long sum = 0;
+              for (int i = 0; i < rows.length; i++) {
+                Receipt.Entry entry = receipt.entries().get(i);
+                sum += settle(rows[i], receipt, entry, settlement, late, now);
+              }
+              return sum;
+            });
+    if (receipt.id().length() == CallName.RECEIPT_ID_LENGTH && isGivenBack(receipt, settlement)) {
+      calls.remove(
+          receipt.id().substring(0, CALL_DIGITS),
+          seen -> seen.judgedAt() == receipt.takenAtMicros());
     }
-    Claims claims = new Claims(accounts, now, false);
-    try {
-      for (int i = 0; i < claims.books.length; i++) {
-        Receipt.Entry entry = receipt.entries().get(i);
-        claims.books[i] = claims.books[i].settled(entry, receipt.id(), actualCost, now);
-      }
-    } finally {
-      claims.release();
-    }
-    return CompletableFuture.completedFuture(true);
+    return CompletableFuture.completedFuture(new Settled(true, uncharged));
   }
+
+  /** When nothing is left of what was taken. */
+  private static long end(Receipt receipt) {
+    long end = receipt.openUntilMicros();
+    for (Receipt.Entry entry : receipt.entries()) {
+      long horizon = entry.terms().horizonMicros(receipt.takenAtMicros());
+      end = Math.max(end, receipt.takenAtMicros() + horizon);
+    }
+    return end;
+  }
+
+  private static boolean isAbove(Receipt receipt, Settlement settlement) {
+    return receipt.entries().stream().anyMatch(entry -> settlement.costOf(entry) > entry.cost());
+  }
+
+  private static boolean isGivenBack(Receipt receipt, Settlement settlement) {
+    return receipt.entries().stream().allMatch(entry -> settlement.costOf(entry) == 0)
+        && receipt.entries().stream().anyMatch(entry -> entry.cost() > 0);
+  }
+
+  /** Settles one account; gives what could not be charged. */
+  private long settle(
+      Row row,
+      Receipt receipt,
+      Receipt.Entry entry,
+      Settlement settlement,
+      boolean late,
+      long now) {
+    long actual = settlement.costOf(entry);
+    row.forgetClosed(now);
+    boolean forgiven = !late && settlement.forgives(entry.account());
+    if (!late) {
+      if (entry.locked() && (actual == 0 || forgiven)) {
+        row.unlock(receipt.takenAtMicros(), now);
+      }
+      if (forgiven) {
+        row.forgetUsage(now);
+        return 0;
+      }
+      confirm(row, receipt, entry, entry.cost() - actual, now);
+    }
+    return actual > entry.cost() ? record(row, entry.terms(), actual - entry.cost(), now) : 0;
+  }
+
+  /** Closes a reservation and gives back what is left of it, or of a take. */
+  private void confirm(Row row, Receipt receipt, Receipt.Entry entry, long back, long now) {
+    boolean wasOpen = receipt.openUntilMicros() > now;
+    Lock rule = entry.terms().lock();
+    Form taken = takenForm(row, entry.terms());
+    boolean mayLock =
+        wasOpen
+            && rule != null
+            && rule.on() == Lock.On.LIMIT
+            && taken.reads(row.form)
+            && !row.isLocked(now);
+    if (mayLock) {
+      row.become(row.at(taken, now));
+    }
+    boolean hadRoom = mayLock && row.fitsWithoutOpen(now, 1);
+    row.close(entry.cost(), now, receipt.openUntilMicros());
+    if (back > 0) {
+      row.giveBack(taken, entry, back, now);
+    }
+    if (hadRoom && rule != null && !row.fitsWithoutOpen(now, 1)) {
+      row.lock(rule, now);
+    }
+  }
+
+  private long record(Row row, Terms terms, long cost, long now) {
+    Row state = row.at(takenForm(row, terms), now);
+    if (state != row) {
+      row.become(state);
+    }
+    int limits = terms.limits().size();
+    long[] numbers = new long[Verdict.OF_CHARGE + Verdict.OF_LIMIT * limits];
+    Judge.count(row, terms, Intent.RECORD, cost, now, numbers, 0);
+    long uncharged = 0;
+    for (int at = Verdict.OF_CHARGE; at < numbers.length; at += Verdict.OF_LIMIT) {
+      uncharged = Math.max(uncharged, numbers[at + Verdict.UNCHARGED]);
+    }
+    return uncharged;
+  }
+
+  // Accounts
 
   @Override
   public CompletionStage<Boolean> reset(Account account) {
     long now = now();
-    Cell cell = existing(account);
-    Books found = cell.claim();
-    if (found != null) {
-      cell.retire();
-      forget(account, cell);
-    }
-    return CompletableFuture.completedFuture(found != null && !found.isSpent(now));
+    return CompletableFuture.completedFuture(
+        with(
+            List.of(account), false, now, rows -> forget(account, rows[0], !rows[0].isSpent(now))));
+  }
+
+  @Override
+  public CompletionStage<Boolean> lift(Account account, boolean keepUsage) {
+    long now = now();
+    return CompletableFuture.completedFuture(
+        with(
+            List.of(account),
+            false,
+            now,
+            rows -> {
+              boolean was = rows[0].isLocked(now);
+              if (keepUsage) {
+                rows[0].endLock(now);
+                return was;
+              }
+              return forget(account, rows[0], was);
+            }));
+  }
+
+  /** Forgets a row with all that it knows. The next one refuses the receipts of this one. */
+  private boolean forget(Account account, Row row, boolean was) {
+    vault.retire(account.rule(), account.identity(), row);
+    return was;
   }
 
   @Override
   public CompletionStage<Restriction> lock(Account account, Duration length, String reason) {
     long now = now();
     long until = now + Durations.micros(length);
-    Claims claims = new Claims(List.of(account), now, false);
-    claims.books[0] = claims.books[0].lockedUntil(now, until);
-    locks.put(account, new Held(claims.cells.get(0), reason, until));
-    claims.release();
-    return CompletableFuture.completedFuture(new Restriction(account, instant(until), reason));
-  }
-
-  @Override
-  public CompletionStage<Boolean> lift(Account account) {
-    long now = now();
-    Claims claims = new Claims(List.of(account), now, true);
-    boolean was = claims.books[0].isLocked(now);
-    claims.books[0] = claims.books[0].locked(null);
-    locks.remove(account);
-    claims.release();
-    return CompletableFuture.completedFuture(was);
+    return CompletableFuture.completedFuture(
+        with(
+            List.of(account),
+            true,
+            now,
+            rows -> {
+              rows[0].lockUntil(until, now, reason);
+              Instant end = Instant.EPOCH.plus(until, ChronoUnit.MICROS);
+              return new Restriction(account, end, reason);
+            }));
   }
 
   @Override
   public CompletionStage<LockPage> locks(@Nullable String rule, int limit, @Nullable String after) {
     LockPage.checkLimit(limit);
     LockPage.Place from = LockPage.Place.after(after);
-    long now = now();
-    List<Restriction> behind = new ArrayList<>();
-    AtomicLong total = new AtomicLong();
-    locks.forEach(
-        (account, held) -> {
-          Books books = held.cell.read();
-          if (books == null || books.isLockForgotten(now)) {
-            locks.remove(account, held);
-          } else if (books.isLocked(now) && (rule == null || rule.equals(account.rule()))) {
-            Restriction lock =
-                new Restriction(account, instant(now + books.lockLeft(now)), held.reason);
-            total.incrementAndGet();
-            if (LockPage.Place.of(lock).compareTo(from) > 0) {
-              behind.add(lock);
-            }
-          }
-        });
-    return CompletableFuture.completedFuture(LockPage.of(behind, total.get(), limit));
+    List<Restriction> all = vault.locks(now());
+    all.removeIf(lock -> rule != null && !rule.equals(lock.account().rule()));
+    int total = all.size();
+    all.removeIf(lock -> LockPage.Place.of(lock).compareTo(from) <= 0);
+    return CompletableFuture.completedFuture(LockPage.of(all, total, limit));
   }
 
   @Override
   public void close() {}
 
-  /** Lists an account that is locked, so that it is not pushed out. */
-  private void note(Account account, Cell cell, Books books, long now) {
-    if (!books.isLocked(now)) {
-      return;
-    }
-    Held known = locks.get(account);
-    if (known == null || known.until <= now) {
-      long until = now + books.lockLeft(now);
-      locks.put(account, new Held(cell, String.valueOf(books.terms()), until));
-      hand.step(locks.entrySet(), entry -> forgetLock(entry, now));
-    }
-  }
-
-  private void forgetLock(Map.Entry<Account, Held> entry, long now) {
-    Cell cell = entry.getValue().cell;
-    Books books = cell.glance();
-    if (cell.isDead() || (books != null && books.isLockForgotten(now))) {
-      locks.remove(entry.getKey(), entry.getValue());
-    }
-  }
-
-  private Cell findOrMake(Account account, @Nullable Terms terms, long now) {
-    return vault.findOrMake(account.rule(), account.identity(), terms, now);
-  }
-
-  /** The cell of an account, one that nobody else sees if it has none. */
-  private Cell existing(Account account) {
-    Cell found = vault.find(account.rule(), account.identity());
-    return found == null ? new Cell(null) : found;
-  }
-
-  /** Takes a cell that is no longer in use off the maps, so that the account gets a new one. */
-  private void forget(Account account, Cell cell) {
-    vault.remove(account.rule(), account.identity(), cell);
-    locks.computeIfPresent(account, (key, held) -> held.cell == cell ? null : held);
-  }
-
   private long now() {
     Instant instant = clock.instant();
     return Math.max(0, instant.getEpochSecond() * 1_000_000 + instant.getNano() / 1_000);
-  }
-
-  private static Instant instant(long micros) {
-    return Instant.EPOCH.plus(micros, ChronoUnit.MICROS);
-  }
-
-  /** Several cells claimed at once, in the order of their accounts; released in one go. */
-  private final class Claims {
-    private final List<Account> accounts;
-    private final List<Cell> cells;
-    private final Books[] books;
-    private final long now;
-
-    Claims(List<Account> accounts, long now, boolean looks) {
-      this.accounts = accounts;
-      this.now = now;
-      this.cells = new ArrayList<>(Collections.nCopies(accounts.size(), UNCLAIMED));
-      this.books = new Books[accounts.size()];
-      Integer[] order = new Integer[accounts.size()];
-      Arrays.setAll(order, i -> i);
-      Arrays.sort(order, Comparator.comparing(accounts::get));
-      for (int i : order) {
-        Books claimed = null;
-        while (claimed == null) {
-          Account account = accounts.get(i);
-          Cell cell = looks ? existing(account) : findOrMake(account, null, now);
-          claimed = cell.claim();
-          if (claimed == null) {
-            forget(account, cell);
-          }
-          cells.set(i, cell);
-        }
-        books[i] = claimed;
-      }
-    }
-
-    void release() {
-      for (int i = 0; i < books.length; i++) {
-        cells.get(i).release(books[i]);
-        note(accounts.get(i), cells.get(i), books[i], now);
-      }
-    }
-  }
-
-  /** Moves over a map a few entries at a time, again and again. */
-  private static final class Hand<E> {
-    private static final int STEPS = 4;
-
-    private final ReentrantLock moving = new ReentrantLock();
-    private Iterator<E> at = Collections.emptyIterator();
-
-    void step(Set<E> entries, Consumer<E> action) {
-      if (!moving.tryLock()) {
-        return;
-      }
-      try {
-        if (!at.hasNext()) {
-          at = entries.iterator();
-        }
-        for (int i = 0; i < STEPS && at.hasNext(); i++) {
-          action.accept(at.next());
-        }
-      } finally {
-        moving.unlock();
-      }
-    }
   }
 }

@@ -6,6 +6,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentSkipListMap;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Function;
+import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /** What must not be forgotten before its time, by name, up to a bound. Thread-safe. */
@@ -97,17 +98,14 @@ final class Register<K, V extends Register.Entry<V>> {
     return line.entry;
   }
 
-  /** What is remembered under a name at a moment, or null. */
-  @Nullable V get(K name, long now) {
-    Line<V> line = lines.get(name);
-    return line == null ? null : at(now, line.entry);
-  }
-
-  /** Forgets a name. */
-  void remove(K name) {
+  /** Forgets a name if what is remembered under it is so. */
+  void remove(K name, Predicate<V> isSo) {
     lines.computeIfPresent(
         name,
         (same, line) -> {
+          if (!isSo.test(line.entry)) {
+            return line;
+          }
           dues.remove(line.due);
           size.decrementAndGet();
           return null;

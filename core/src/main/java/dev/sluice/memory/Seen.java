@@ -35,7 +35,7 @@ record Seen(
     if (decision.allowed()) {
       for (Charge charge : plan.charges()) {
         boolean counts = charge.cost() > 0 && charge.enforced();
-        remembered = Math.max(remembered, counts ? charge.terms().memoryMicros(now) : 0);
+        remembered = Math.max(remembered, counts ? charge.terms().horizonMicros(now) : 0);
       }
     } else {
       repeated =

@@ -4,11 +4,13 @@ import static dev.sluice.contract.Scene.rule;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.Limit;
+import dev.sluice.Limiter;
 import dev.sluice.Lock;
 import dev.sluice.Rule;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.Test;
 
 /** A changed rule applies to the next call, with what was already used still counted. */
@@ -78,14 +80,58 @@ public interface ChangeContract {
   }
 
   @Test
-  default void bucketThatShrinksOwesWhatIsOutUnlessItsRateChangesToo() {
+  default void bucketThatShrinksOwesWhatIsOut() {
     Scene scene = scene();
     scene.take(rule(Limit.bucket(10, 1, Duration.ofSeconds(1))), 8);
 
     assertThat(scene.told(scene.peek(rule(Limit.bucket(5, 1, Duration.ofSeconds(1))), 1)))
         .isEqualTo("denied [0 of 5, retry 4s, reset 8s]");
     assertThat(scene.told(scene.peek(rule(Limit.bucket(5, 2, Duration.ofSeconds(1))), 1)))
-        .isEqualTo("denied [0 of 5, retry 500ms, reset 2s500ms]");
+        .isEqualTo("denied [0 of 5, retry 2s, reset 4s]");
+  }
+
+  @Test
+  default void capacityCutByMoreThanHalfAndBackForgetsNothing() {
+    Scene scene = scene();
+    Rule large = rule(Limit.bucket(1_500, 1, Duration.ofHours(1)));
+    Rule small = rule(Limit.bucket(500, 1, Duration.ofHours(1)));
+    scene.take(large, 1_100);
+
+    assertThat(scene.take(small, 1).retryAfter()).contains(Duration.ofHours(601));
+    assertThat(scene.left(large)).isEqualTo(400);
+    scene.clock.advance(Duration.ofHours(601).minusNanos(1_000));
+    assertThat(scene.take(small, 1).allowed()).isFalse();
+    scene.clock.advanceMicros(1);
+    assertThat(scene.take(small, 1).allowed()).isTrue();
+    assertThat(scene.left(large)).isEqualTo(1_000);
+  }
+
+  @Test
+  default void capacityCutAndRaisedUnderLoadPassesTheExactNumber() throws InterruptedException {
+    Scene scene = scene();
+    Limiter large = scene.limiter(rule(Limit.bucket(1_500, 1, Duration.ofHours(1))));
+    Limiter small = scene.limiter(rule(Limit.bucket(500, 1, Duration.ofHours(1))));
+    AtomicLong passed = new AtomicLong();
+    List<Thread> threads = new ArrayList<>();
+    for (int t = 0; t < 8; t++) {
+      int own = t;
+      threads.add(
+          new Thread(
+              () -> {
+                for (int i = 0; i < 300; i++) {
+                  Limiter limiter = (i + own) % 3 == 0 ? small : large;
+                  passed.addAndGet(limiter.decide("test", Scene.ANN).allowed() ? 1 : 0);
+                }
+              },
+              "changing-" + t));
+    }
+    threads.forEach(Thread::start);
+    for (Thread thread : threads) {
+      thread.join();
+    }
+
+    assertThat(passed).hasValue(1_500);
+    assertThat(scene.left(rule(Limit.bucket(1_600, 1, Duration.ofHours(1))))).isEqualTo(100);
   }
 
   @Test

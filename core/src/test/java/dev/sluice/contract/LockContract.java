@@ -274,7 +274,7 @@ public interface LockContract {
   }
 
   @Test
-  default void liftingKeepsWhatWasUsed() {
+  default void liftingForgetsWhatWasUsedUnlessAskedToKeepIt() {
     Scene scene = scene();
     for (Limit limit : Scene.everyKind(2, Duration.ofSeconds(10))) {
       Rule rule = signIn(limit).lock(Duration.ofMinutes(1)).build();
@@ -282,11 +282,14 @@ public interface LockContract {
       scene.take(rule, 2);
       scene.take(rule, 1);
 
-      await(scene.limiter(rule).lift("signIn", ANN));
-
+      assertThat(await(scene.limiter(rule).lift("signIn", ANN, true))).isTrue();
       assertThat(scene.told(scene.peek(rule, 1)))
           .startsWith("denied [0 of 2")
           .doesNotContain("locked");
+      scene.take(rule, 1);
+
+      assertThat(await(scene.limiter(rule).lift("signIn", ANN))).isTrue();
+      assertThat(scene.told(scene.peek(rule, 1))).isEqualTo("allowed [2 of 2, reset 0s]");
     }
   }
 

@@ -131,7 +131,7 @@ public interface ResendContract {
       scene.reset(rule);
       Call call = call("slow-" + limit.getClass().getSimpleName());
       scene.decide(rule, call);
-      long memory = rule.terms().memoryMicros(scene.clock.micros());
+      long memory = rule.terms().horizonMicros(scene.clock.micros());
       scene.clock.advanceMicros(memory - 1);
       long before = scene.left(rule);
 
@@ -345,10 +345,10 @@ public interface ResendContract {
     Receipt second = Scene.receipt(scene.decide(longer, call));
 
     assertThat(scene.left(longer)).isEqualTo(1);
-    assertThat(Scene.await(scene.limiter(longer).giveBack(first))).isTrue();
-    assertThat(scene.left(longer)).isEqualTo(2);
+    assertThat(Scene.await(scene.limiter(longer).giveBack(first))).as("past its end").isFalse();
+    assertThat(scene.left(longer)).isEqualTo(1);
     assertThat(Scene.await(scene.limiter(longer).giveBack(second))).isTrue();
-    assertThat(scene.left(longer)).isEqualTo(3);
+    assertThat(scene.left(longer)).isEqualTo(2);
   }
 
   @Test

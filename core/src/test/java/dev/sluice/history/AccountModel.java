@@ -3,41 +3,42 @@ package dev.sluice.history;
 import dev.sluice.Balance;
 import dev.sluice.Charge;
 import dev.sluice.Durations;
-import dev.sluice.Limit;
+import dev.sluice.Intent;
 import dev.sluice.Lock;
 import dev.sluice.Terms;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 
-/** One account: all its limits and its lock. */
+/** One account: all its limits, its lock, and what is open. */
 final class AccountModel {
   private final Terms terms;
   private final List<LimitModel> limits;
+  private long lockedFrom;
   private long lockedUntil;
   private int locksInARow;
+  private long open;
+  private long openUntil;
 
   AccountModel(Terms terms) {
     this.terms = terms;
-    long largestLog = 0;
-    for (Limit limit : terms.limits()) {
-      largestLog =
-          limit instanceof Limit.SlidingLog ? Math.max(largestLog, limit.quota()) : largestLog;
-    }
-    long newest = largestLog;
-    this.limits = terms.limits().stream().map(limit -> LimitModel.of(limit, newest)).toList();
+    this.limits = terms.limits().stream().map(LimitModel::of).toList();
   }
 
   private long lockLeft(long now) {
     return Math.max(0, lockedUntil - now);
   }
 
-  boolean fits(long now, long asked) {
-    return lockLeft(now) == 0 && hasRoom(now, asked);
+  private long open(long now) {
+    return openUntil > now ? open : 0;
   }
 
-  private boolean hasRoom(long now, long asked) {
-    return limits.stream().allMatch(limit -> limit.waitFor(now, asked) == 0);
+  boolean fits(long now, long asked) {
+    return lockLeft(now) == 0 && limits.stream().allMatch(limit -> limit.hasRoom(now, asked, 0));
+  }
+
+  private boolean hasRoomWithoutOpen(long now, long asked) {
+    return limits.stream().allMatch(limit -> limit.hasRoom(now, asked, open(now)));
   }
 
   private boolean canEverFit(long now, long asked) {
@@ -47,14 +48,16 @@ final class AccountModel {
   /** What a refusal leaves behind: a lock for who overdrew, and the knock where knocks count. */
   void refuse(long now, long cost) {
     long asked = Math.max(1, cost);
-    if (!canEverFit(now, asked)) {
+    if (!canEverFit(now, asked) || lockLeft(now) > 0) {
       return;
     }
-    boolean wasLocked = lockLeft(now) > 0;
-    if (terms.lock() != null && !wasLocked && !hasRoom(now, asked)) {
-      earnLock(terms.lock(), now);
+    Lock lock = terms.lock();
+    if (lock != null
+        && !hasRoomWithoutOpen(now, asked)
+        && (lock.on() == Lock.On.DENIAL || hasRoomWithoutOpen(now, 1))) {
+      earnLock(lock, now);
     }
-    if (terms.countDenied() && cost > 0 && !wasLocked) {
+    if (terms.countDenied() && cost > 0) {
       add(now, new Object(), cost, LimitModel.Manner.KNOCKED);
     }
   }
@@ -63,6 +66,7 @@ final class AccountModel {
     boolean inARow = locksInARow > 0 && now - lockedUntil <= Durations.micros(lock.memory());
     locksInARow = inARow ? locksInARow + 1 : 1;
     int nth = Math.min(locksInARow, lock.durations().size());
+    lockedFrom = now;
     lockedUntil = now + Durations.micros(lock.durations().get(nth - 1));
   }
 
@@ -70,47 +74,128 @@ final class AccountModel {
     if (terms.lock() == null || now - lockedUntil > Durations.micros(terms.lock().memory())) {
       locksInARow = 0;
     }
+    lockedFrom = now;
     lockedUntil = now + Durations.micros(length);
   }
 
-  boolean lift(long now) {
+  boolean lift(long now, boolean keepUsage) {
     boolean was = lockLeft(now) > 0;
-    lockedUntil = 0;
-    locksInARow = 0;
+    lockedUntil = Math.min(lockedUntil, now);
+    if (!keepUsage) {
+      locksInARow = 0;
+      forget();
+    }
     return was;
   }
 
-  void add(long now, Object owner, long cost, LimitModel.Manner manner) {
-    limits.forEach(limit -> limit.add(now, owner, cost, manner));
+  private void forget() {
+    limits.forEach(LimitModel::forget);
+    open = 0;
   }
 
-  void settle(long now, Object owner, long cost, long actual) {
-    if (actual > cost) {
-      add(now, new Object(), actual - cost, LimitModel.Manner.RECORDED);
-    } else {
-      limits.forEach(limit -> limit.giveBack(now, owner, cost - actual));
+  /** What was counted, and whether that locked the account. */
+  record Counted(List<Long> uncharged, boolean locked) {}
+
+  /** Counts a cost; what could not be charged is told limit by limit. */
+  Counted count(long now, Object owner, long cost, Intent intent, long hold) {
+    Lock lock = terms.lock();
+    boolean hadRoom = hasRoomWithoutOpen(now, 1);
+    boolean overdraws = !hasRoomWithoutOpen(now, cost);
+    boolean mayLock = lock != null && lockLeft(now) == 0 && canEverFit(now, cost);
+    List<Long> uncharged =
+        add(
+            now,
+            owner,
+            cost,
+            intent == Intent.RECORD ? LimitModel.Manner.RECORDED : LimitModel.Manner.TAKEN);
+    if (intent == Intent.RESERVE) {
+      long before = open(now);
+      openUntil = before > 0 ? Math.max(openUntil, now + hold) : now + hold;
+      open = before + cost;
     }
+    boolean usedUp = hadRoom && !hasRoomWithoutOpen(now, 1);
+    boolean locks = mayLock && (lock.on() == Lock.On.LIMIT ? usedUp : overdraws);
+    if (locks) {
+      earnLock(lock, now);
+    }
+    return new Counted(uncharged, locks);
+  }
+
+  private List<Long> add(long now, Object owner, long cost, LimitModel.Manner manner) {
+    return limits.stream().map(limit -> limit.add(now, owner, cost, manner)).toList();
+  }
+
+  /** Takes back the lock that began with a call. */
+  void unlock(long now, long from) {
+    if (lockedUntil > 0 && lockedFrom == from) {
+      locksInARow = Math.max(0, locksInARow - 1);
+      lockedFrom = now;
+      lockedUntil = locksInARow == 0 ? 0 : now;
+    }
+  }
+
+  void forgive() {
+    forget();
+  }
+
+  /**
+   * Settles what a call took.
+   *
+   * @param heldUntil the end of its hold, or 0
+   * @return what could not be charged
+   */
+  long settle(long now, Object owner, long cost, long actual, long heldUntil, boolean late) {
+    Lock lock = terms.lock();
+    if (!late) {
+      boolean hadRoom = hasRoomWithoutOpen(now, 1);
+      boolean wasOpen = heldUntil > now;
+      if (wasOpen) {
+        open = Math.max(0, open(now) - cost);
+      }
+      if (actual < cost) {
+        limits.forEach(limit -> limit.giveBack(now, owner, cost - actual));
+      }
+      boolean usedUp = wasOpen && hadRoom && !hasRoomWithoutOpen(now, 1);
+      if (lock != null && lock.on() == Lock.On.LIMIT && lockLeft(now) == 0 && usedUp) {
+        earnLock(lock, now);
+      }
+    }
+    if (actual <= cost) {
+      return 0;
+    }
+    Counted counted = count(now, new Object(), actual - cost, Intent.RECORD, 0);
+    return counted.uncharged.stream().mapToLong(Long::longValue).max().orElse(0);
   }
 
   /**
    * What each limit has to say.
    *
    * @param asked 0 after the call was counted
+   * @param reserves whether the call would reserve: then it need not wait longer than for others
    */
-  List<Balance> balances(Charge charge, long now, long asked) {
+  List<Balance> balances(
+      Charge charge, long now, long asked, boolean reserves, List<Long> uncharged) {
     List<Balance> balances = new ArrayList<>();
     for (int i = 0; i < limits.size(); i++) {
       LimitModel limit = limits.get(i);
-      long wait = asked == 0 ? 0 : Math.max(limit.waitFor(now, asked), lockLeft(now));
+      long wait = asked == 0 ? 0 : limit.waitFor(now, asked);
+      if (reserves
+          && wait != Balance.NEVER
+          && open(now) > 0
+          && asked > 0
+          && hasRoomWithoutOpen(now, asked)) {
+        wait = Math.min(wait, openUntil - now);
+      }
       balances.add(
           new Balance(
               charge.account(),
               terms.limits().get(i),
               charge.enforced(),
               limit.remaining(now),
-              wait,
+              asked == 0 ? 0 : Math.max(wait, lockLeft(now)),
               limit.resetAfter(now),
-              lockLeft(now) == 0 ? 0 : lockedUntil));
+              lockLeft(now) == 0 ? 0 : lockedUntil,
+              uncharged.isEmpty() ? 0 : uncharged.get(i)));
     }
     return balances;
   }

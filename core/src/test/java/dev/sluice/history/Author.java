@@ -10,12 +10,13 @@ import dev.sluice.Limit;
 import dev.sluice.Plan;
 import dev.sluice.Rule;
 import dev.sluice.Rules;
+import dev.sluice.Settlement;
 import dev.sluice.contract.Scene;
 import java.time.InstantSource;
 import java.util.ArrayList;
-import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
-import java.util.Map;
+import java.util.Set;
 import java.util.SplittableRandom;
 import org.jspecify.annotations.Nullable;
 
@@ -33,7 +34,7 @@ final class Author {
   private final Model model = new Model();
   private final List<Step> steps = new ArrayList<>();
   private final List<@Nullable Object> answers = new ArrayList<>();
-  private final Map<Integer, Long> settledAt = new HashMap<>();
+  private final Set<Integer> settled = new HashSet<>();
   private long now;
 
   Author(long seed) {
@@ -78,22 +79,29 @@ final class Author {
   private void act() {
     int world = random.nextInt(3) == 0 ? 1 : 0;
     int kind = random.nextInt(100);
-    if (kind < 12 && settle(world)) {
+    if (kind < 14 && settle(world)) {
       return;
     }
-    if (kind < 15 && resend(world)) {
+    if (kind < 17 && resend(world)) {
       return;
     }
-    if (kind < 17) {
+    if (kind < 20) {
       lockOrLift(world);
       return;
     }
-    Intent intent = kind < 23 ? Intent.PEEK : kind < 28 ? Intent.RECORD : Intent.TAKE;
-    Call call = call(world, intent);
+    Call call = call(world, intent(kind));
     Model.Answer answer = ask(world, call, Step.Promise.NONE);
-    if (!answer.allowed() && random.nextInt(4) == 0) {
+    // What a reservation is told to wait for is others' fate, which may turn out against it.
+    if (!answer.allowed() && call.intent() != Intent.RESERVE && random.nextInt(4) == 0) {
       comeBack(world, call, answer);
     }
+  }
+
+  private static Intent intent(int kind) {
+    if (kind < 26) {
+      return Intent.PEEK;
+    }
+    return kind < 31 ? Intent.RECORD : kind < 46 ? Intent.RESERVE : Intent.TAKE;
   }
 
   /** Waits alone until a microsecond too early, then until the promised time. */
@@ -120,7 +128,9 @@ final class Author {
     Limit limit = pick(pick(rules.all()).terms().limits());
     long cost = random.nextInt(3) == 0 ? random.nextLong(limit.quota() + 2) : 1;
     String id = random.nextInt(6) == 0 ? "c" + steps.size() : null;
-    return new Call(names, pick(WORLDS.get(world)), cost, id, intent);
+    Call call = new Call(names, pick(WORLDS.get(world)), cost, id, intent);
+    boolean byRule = names.size() > 1 && random.nextInt(3) == 0;
+    return byRule ? call.costing(pick(names), random.nextLong(limit.quota() + 1)) : call;
   }
 
   private Model.Answer ask(int world, Call call, Step.Promise promise) {
@@ -140,15 +150,31 @@ final class Author {
       return false;
     }
     int ask = pick(asks);
-    long cost = ((Step.Ask) steps.get(ask)).call().cost();
-    long actual = random.nextInt(3) == 0 ? random.nextLong(cost + 3) : 0;
-    if (now - settledAt.getOrDefault(ask, now) >= 60_000_000) {
-      return false;
+    if (settled.contains(ask) && now >= model.end(ask)) {
+      return false; // nobody remembers for ever that a receipt was settled
     }
-    settledAt.putIfAbsent(ask, now);
-    boolean done = model.settle(ask, actual, now);
-    add(new Step.Settle(now, world, ask, actual), done);
+    settled.add(ask);
+    Settlement settlement = settlement(((Step.Ask) steps.get(ask)).call(), model.rulesOf(ask));
+    if (!settlement.forgiven().isEmpty()) {
+      now++; // nothing was taken in the microsecond in which usage is forgotten
+    }
+    add(new Step.Settle(now, world, ask, settlement), model.settle(ask, settlement, now));
     return true;
+  }
+
+  private Settlement settlement(Call call, List<String> names) {
+    Settlement settlement =
+        switch (random.nextInt(6)) {
+          case 0, 1 -> Settlement.of(random.nextLong(call.cost() + 3));
+          case 2 -> Settlement.CONFIRMED;
+          default -> Settlement.GIVEN_BACK;
+        };
+    if (!names.isEmpty() && random.nextInt(8) == 0) {
+      settlement = settlement.costing(pick(names), random.nextLong(call.cost() + 2));
+    }
+    return random.nextInt(6) == 0
+        ? settlement.forgiving(random.nextBoolean() ? "member" : "ip+member")
+        : settlement;
   }
 
   private boolean resend(int world) {
@@ -173,7 +199,7 @@ final class Author {
    */
   private boolean wasSettledNow(Call call) {
     for (int i = 0; i < steps.size(); i++) {
-      if (settledAt.containsKey(i)
+      if (settled.contains(i)
           && steps.get(i) instanceof Step.Ask ask
           && ask.atMicros() == now
           && call.equals(ask.call())) {
@@ -201,16 +227,18 @@ final class Author {
     Rule rule = pick(rules.all());
     Identity identity = pick(WORLDS.get(world));
     List<Charge> charges = plan(Call.of(rule.name(), identity)).charges();
-    if (random.nextBoolean()) {
+    if (random.nextInt(3) == 0) {
       long length = random.nextLong(1, 5_000_000);
       charges.forEach(charge -> model.lock(charge, Durations.ofMicros(length), now));
       add(new Step.Lock(now, world, rule.name(), identity, Durations.ofMicros(length)), null);
     } else {
+      boolean keepUsage = random.nextBoolean();
+      now += keepUsage ? 0 : 1; // nothing was taken in the microsecond in which usage is forgotten
       boolean lifted = false;
       for (Charge charge : charges) {
-        lifted |= model.lift(charge, now);
+        lifted |= model.lift(charge, now, keepUsage);
       }
-      add(new Step.Lift(now, world, rule.name(), identity), lifted);
+      add(new Step.Lift(now, world, rule.name(), identity, keepUsage), lifted);
     }
   }
 

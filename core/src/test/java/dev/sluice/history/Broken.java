@@ -9,6 +9,8 @@ import dev.sluice.LockPage;
 import dev.sluice.Plan;
 import dev.sluice.Receipt;
 import dev.sluice.Restriction;
+import dev.sluice.Settled;
+import dev.sluice.Settlement;
 import dev.sluice.Store;
 import dev.sluice.Terms;
 import java.time.Duration;
@@ -38,7 +40,8 @@ class Broken implements Store {
         b.remaining(),
         b.retryAfterMicros() + longer,
         b.resetAfterMicros(),
-        b.lockedUntilMicros());
+        b.lockedUntilMicros(),
+        b.uncharged());
   }
 
   static Plan with(Plan plan, Intent intent) {
@@ -56,10 +59,9 @@ class Broken implements Store {
   /** An entry that forgets how much of it has come back by itself. */
   static Receipt.Entry farAhead(Receipt.Entry entry) {
     List<Receipt.Mark> marks =
-        entry.marks().stream()
-            .map(mark -> new Receipt.Mark(mark.micros() + (1L << 40), 0))
-            .toList();
-    return new Receipt.Entry(entry.account(), entry.terms(), entry.cost(), marks);
+        entry.marks().stream().map(mark -> new Receipt.Mark(mark.micros(), 1L << 50)).toList();
+    return new Receipt.Entry(
+        entry.account(), entry.terms(), entry.cost(), marks, entry.locked(), false);
   }
 
   static <T> T await(CompletionStage<T> stage) {
@@ -80,8 +82,8 @@ class Broken implements Store {
   }
 
   @Override
-  public CompletionStage<Boolean> settle(Receipt receipt, long actualCost) {
-    return right.settle(receipt, actualCost);
+  public CompletionStage<Settled> settle(Receipt receipt, Settlement settlement) {
+    return right.settle(receipt, settlement);
   }
 
   @Override
@@ -95,8 +97,8 @@ class Broken implements Store {
   }
 
   @Override
-  public CompletionStage<Boolean> lift(Account account) {
-    return right.lift(account);
+  public CompletionStage<Boolean> lift(Account account, boolean keepUsage) {
+    return right.lift(account, keepUsage);
   }
 
   @Override

@@ -10,6 +10,7 @@ import java.util.Map;
 /** A bucket, in parts of a token so small that a microsecond refills a whole number of them. */
 final class BucketModel implements LimitModel {
   private final long capacity;
+  private final long debt;
   private final BigInteger token;
   private final BigInteger perMicro;
   private BigInteger fullAt = BigInteger.ZERO;
@@ -17,6 +18,7 @@ final class BucketModel implements LimitModel {
 
   BucketModel(Limit.TokenBucket limit) {
     this.capacity = limit.capacity();
+    this.debt = limit.debt();
     this.token = BigInteger.valueOf(Durations.micros(limit.period()));
     this.perMicro = BigInteger.valueOf(limit.refill());
   }
@@ -44,6 +46,12 @@ final class BucketModel implements LimitModel {
   }
 
   @Override
+  public boolean hasRoom(long now, long cost, long givenBack) {
+    BigInteger lacking = lacking(now).subtract(tokens(givenBack)).max(BigInteger.ZERO);
+    return lacking.add(tokens(cost)).compareTo(tokens(capacity)) <= 0;
+  }
+
+  @Override
   public long waitFor(long now, long cost) {
     if (cost > capacity) {
       return Balance.NEVER;
@@ -58,14 +66,25 @@ final class BucketModel implements LimitModel {
   }
 
   @Override
-  public void add(long now, Object owner, long cost, Manner manner) {
+  public long add(long now, Object owner, long cost, Manner manner) {
     BigInteger before = lacking(now);
-    BigInteger after = before.add(tokens(cost));
-    if (manner == Manner.KNOCKED) {
-      after = after.min(before.max(tokens(capacity)));
-    }
+    BigInteger wanted = before.add(tokens(cost));
+    BigInteger most = tokens(manner == Manner.RECORDED ? capacity + debt : capacity);
+    BigInteger after = wanted.min(before.max(most));
     fullAt = at(now).add(after);
     fullAfter.put(owner, fullAt);
+    return wanted
+        .subtract(after)
+        .add(token)
+        .subtract(BigInteger.ONE)
+        .divide(token)
+        .longValueExact();
+  }
+
+  @Override
+  public void forget() {
+    fullAt = BigInteger.ZERO;
+    fullAfter.clear();
   }
 
   @Override

@@ -2,17 +2,21 @@ package dev.sluice.history;
 
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.sluice.Account;
 import dev.sluice.Balance;
 import dev.sluice.Decision;
 import dev.sluice.Intent;
 import dev.sluice.Limit;
+import dev.sluice.Lock;
 import dev.sluice.Plan;
 import dev.sluice.Receipt;
+import dev.sluice.Settled;
+import dev.sluice.Settlement;
 import dev.sluice.Store;
 import dev.sluice.Terms;
 import dev.sluice.contract.MovableClock;
 import dev.sluice.memory.MemoryStore;
-import java.util.List;
+import java.util.Map;
 import java.util.concurrent.CompletionStage;
 import java.util.function.Function;
 import java.util.function.UnaryOperator;
@@ -74,27 +78,58 @@ class CheckerTest {
         store ->
             new Broken(store) {
               @Override
-              public CompletionStage<Boolean> settle(Receipt r, long actual) {
-                super.settle(new Receipt(r.id() + "x", r.takenAtMicros(), r.entries()), actual);
-                return super.settle(r, actual);
+              public CompletionStage<Settled> settle(Receipt r, Settlement settlement) {
+                super.settle(new Receipt(r.id() + "x", r.takenAtMicros(), r.entries()), settlement);
+                return super.settle(r, settlement);
               }
             }),
     GIVES_BACK_WHAT_CAME_BACK(
         store ->
             new Broken(store) {
               @Override
-              public CompletionStage<Boolean> settle(Receipt r, long actual) {
-                List<Receipt.Entry> entries = r.entries().stream().map(Broken::farAhead).toList();
-                return super.settle(new Receipt(r.id(), r.takenAtMicros(), entries), actual);
+              public CompletionStage<Settled> settle(Receipt r, Settlement settlement) {
+                return super.settle(
+                    r.with(r.entries().stream().map(Broken::farAhead).toList()), settlement);
               }
             }),
     GIVES_NOTHING_BACK(
         store ->
             new Broken(store) {
               @Override
-              public CompletionStage<Boolean> settle(Receipt r, long actual) {
-                long cost = r.entries().get(0).cost();
-                return super.settle(r, Math.max(cost, actual));
+              public CompletionStage<Settled> settle(Receipt r, Settlement settlement) {
+                return super.settle(r, new Settlement(null, Map.of(), settlement.forgiven()));
+              }
+            }),
+    FORGIVES_NOBODY(
+        store ->
+            new Broken(store) {
+              @Override
+              public CompletionStage<Settled> settle(Receipt r, Settlement settlement) {
+                return super.settle(r, settlement.forgiving());
+              }
+            }),
+    RESERVES_FOR_GOOD(
+        store ->
+            new Broken(store) {
+              @Override
+              public CompletionStage<Decision> take(Plan plan) {
+                return super.take(plan.intent() == Intent.RESERVE ? with(plan, Intent.TAKE) : plan);
+              }
+            }),
+    LIFTING_KEEPS_USAGE(
+        store ->
+            new Broken(store) {
+              @Override
+              public CompletionStage<Boolean> lift(Account account, boolean keepUsage) {
+                return super.lift(account, true);
+              }
+            }),
+    LOCKS_WITH_THE_NEXT_CALL_ONLY(
+        store ->
+            new Broken(store) {
+              @Override
+              public CompletionStage<Decision> take(Plan plan) {
+                return super.take(terms(plan, CheckerTest::lockingOnDenial));
               }
             }),
     PEEK_WRITES(
@@ -177,6 +212,11 @@ class CheckerTest {
     assertThatThrownBy(() -> LongStream.range(0, HISTORIES).forEach(histories::playOne))
         .isInstanceOf(AssertionError.class)
         .hasMessageContaining("seed");
+  }
+
+  private static Terms lockingOnDenial(Terms terms) {
+    Lock lock = terms.lock();
+    return lock == null ? terms : terms.locking(new Lock(lock.durations(), lock.memory()));
   }
 
   private static Terms oneMore(Terms terms) {

@@ -5,22 +5,14 @@ import java.util.ArrayList;
 import java.util.List;
 
 /** A limit that counts events, each of which leaves at a moment that is known when it happens. */
-abstract sealed class CountedModel implements LimitModel
-    permits FixedModel, LogModel, SlidingModel {
+abstract sealed class CountedModel implements LimitModel permits LogModel, PartsModel {
   private record Event(Object owner, long at, long cost) {}
 
   private final long limit;
-  private final long most;
   private final List<Event> events = new ArrayList<>();
 
-  /**
-   * A limit that has seen nothing.
-   *
-   * @param most how much it remembers at most: what is forced in beyond that pushes out the oldest
-   */
-  CountedModel(long limit, long most) {
+  CountedModel(long limit) {
     this.limit = limit;
-    this.most = most;
   }
 
   /** The first moment at which an event is no longer counted. */
@@ -42,6 +34,11 @@ abstract sealed class CountedModel implements LimitModel
   @Override
   public long remaining(long now) {
     return Math.max(0, limit - used(now));
+  }
+
+  @Override
+  public boolean hasRoom(long now, long cost, long givenBack) {
+    return Math.max(0, used(now) - givenBack) + cost <= limit;
   }
 
   @Override
@@ -72,20 +69,26 @@ abstract sealed class CountedModel implements LimitModel
   }
 
   @Override
-  public void add(long now, Object owner, long cost, Manner manner) {
+  public long add(long now, Object owner, long cost, Manner manner) {
     events.removeIf(event -> leavesAt(event.at) <= now);
     if (cost > 0) {
       events.add(new Event(owner, now, cost));
     }
-    if (manner != Manner.TAKEN) {
-      for (long tooMuch = used(now) - most; tooMuch > 0; ) {
-        Event oldest = events.remove(0);
-        if (oldest.cost > tooMuch) {
-          events.add(0, new Event(oldest.owner, oldest.at, oldest.cost - tooMuch));
-        }
-        tooMuch -= oldest.cost;
+    // At most fully used: what is forced in beyond that pushes out the oldest.
+    long uncharged = Math.max(0, used(now) - limit);
+    for (long tooMuch = uncharged; tooMuch > 0; ) {
+      Event oldest = events.remove(0);
+      if (oldest.cost > tooMuch) {
+        events.add(0, new Event(oldest.owner, oldest.at, oldest.cost - tooMuch));
       }
+      tooMuch -= oldest.cost;
     }
+    return uncharged;
+  }
+
+  @Override
+  public void forget() {
+    events.clear();
   }
 
   @Override

@@ -10,8 +10,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * What happened to a store, and what it must have answered: the same seed gives the same history.
  *
- * @param answers one for each step: a {@link Model.Answer}, whether something was settled or
- *     lifted, or null
+ * @param answers one for each step: a {@link Model.Answer}, what a settlement gave, whether
+ *     something was lifted, or null
  */
 public record History(long seed, Rules rules, List<Step> steps, List<@Nullable Object> answers) {
 
@@ -22,7 +22,8 @@ public record History(long seed, Rules rules, List<Step> steps, List<@Nullable O
   /** Whether every denial of this history is explained by what was admitted or recorded. */
   boolean isPlain() {
     boolean settles = steps.stream().anyMatch(step -> step instanceof Step.Settle);
-    boolean locks = steps.stream().anyMatch(step -> step instanceof Step.Lock);
+    boolean locks =
+        steps.stream().anyMatch(step -> step instanceof Step.Lock || step instanceof Step.Lift);
     return !settles && !locks && !punishes();
   }
 

@@ -14,17 +14,12 @@ interface LimitModel {
     KNOCKED
   }
 
-  /**
-   * The model of a limit.
-   *
-   * @param largestLog the largest sliding log of the account: all of them share what is remembered
-   */
-  static LimitModel of(Limit limit, long largestLog) {
+  static LimitModel of(Limit limit) {
     if (limit instanceof Limit.FixedWindow fixed) {
       return new FixedModel(fixed);
     }
     if (limit instanceof Limit.SlidingLog log) {
-      return new LogModel(log, largestLog);
+      return new LogModel(log);
     }
     if (limit instanceof Limit.SlidingWindow sliding) {
       return new SlidingModel(sliding);
@@ -34,13 +29,20 @@ interface LimitModel {
 
   long remaining(long now);
 
+  /** Whether a cost would fit, were so much given back. */
+  boolean hasRoom(long now, long cost, long givenBack);
+
   /** How long until a cost fits; {@link dev.sluice.Balance#NEVER} if no wait is long enough. */
   long waitFor(long now, long cost);
 
   long resetAfter(long now);
 
-  void add(long now, Object owner, long cost, Manner manner);
+  /** Counts a cost; says how much of it was too much to be recorded. */
+  long add(long now, Object owner, long cost, Manner manner);
 
   /** Undoes what an owner took, up to an amount, as far as it has not come back by itself. */
   void giveBack(long now, Object owner, long amount);
+
+  /** Forgets everything. */
+  void forget();
 }

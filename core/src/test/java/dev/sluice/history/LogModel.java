@@ -6,8 +6,8 @@ import dev.sluice.Limit;
 final class LogModel extends CountedModel {
   private final long window;
 
-  LogModel(Limit.SlidingLog limit, long most) {
-    super(limit.limit(), most);
+  LogModel(Limit.SlidingLog limit) {
+    super(limit.limit());
     this.window = limit.windowMicros();
   }
 

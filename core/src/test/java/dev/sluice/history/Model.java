@@ -3,14 +3,19 @@ package dev.sluice.history;
 import dev.sluice.Account;
 import dev.sluice.Balance;
 import dev.sluice.Charge;
+import dev.sluice.Durations;
 import dev.sluice.Intent;
 import dev.sluice.Plan;
+import dev.sluice.Receipt;
+import dev.sluice.Settled;
+import dev.sluice.Settlement;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 
 /** Every account of a history: says what a store must answer. */
@@ -19,15 +24,19 @@ final class Model {
   record Answer(boolean allowed, List<Balance> balances) {}
 
   private static final long MINUTE = 60_000_000;
+  private static final long LATE = 10_000_000;
 
-  private record Taken(Charge charge, Object owner) {}
+  private record Taken(Charge charge, boolean locked) {}
+
+  /** What a call took, from when until when it can matter, and the end of its hold or 0. */
+  private record Taking(List<Taken> entries, long at, long end, long heldUntil) {}
 
   /** What was answered to a call with an id, and until when it is not judged again. */
   private record Seen(Object call, Answer answer, long answerEnd, long end) {}
 
   private final Map<Account, AccountModel> accounts = new HashMap<>();
-  private final Map<Object, List<Taken>> receipts = new HashMap<>();
-  private final Set<Object> settled = new HashSet<>();
+  private final Map<Object, Taking> receipts = new HashMap<>();
+  private final Map<Object, Long> settledUntil = new HashMap<>();
   private final Map<String, Seen> ids = new HashMap<>();
 
   private AccountModel account(Charge charge) {
@@ -70,7 +79,7 @@ final class Model {
   private static long counted(Plan plan, Answer answer, long now) {
     long longest = MINUTE;
     for (Charge charge : plan.charges()) {
-      long memory = charge.cost() > 0 && charge.enforced() ? charge.terms().memoryMicros(now) : 0;
+      long memory = charge.cost() > 0 && charge.enforced() ? charge.terms().horizonMicros(now) : 0;
       longest = Math.max(longest, memory);
     }
     return answer.allowed ? longest : 0;
@@ -79,7 +88,7 @@ final class Model {
   private Answer standing(Plan plan, long now) {
     List<Balance> balances = new ArrayList<>();
     for (Charge charge : plan.charges()) {
-      balances.addAll(account(charge).balances(charge, now, 0));
+      balances.addAll(account(charge).balances(charge, now, 0, false, List.of()));
     }
     return new Answer(true, balances);
   }
@@ -101,7 +110,7 @@ final class Model {
     }
     return switch (plan.intent()) {
       case PEEK -> look(plan, passes, now);
-      case TAKE -> passes ? count(plan, call, now, shadowed) : refuse(plan, now);
+      case TAKE, RESERVE -> passes ? count(plan, call, now, shadowed) : refuse(plan, now);
       case RECORD -> count(plan, call, now, Set.of());
     };
   }
@@ -113,7 +122,7 @@ final class Model {
   private Answer look(Plan plan, boolean passes, long now) {
     List<Balance> balances = new ArrayList<>();
     for (Charge charge : plan.charges()) {
-      balances.addAll(account(charge).balances(charge, now, asked(charge)));
+      balances.addAll(account(charge).balances(charge, now, asked(charge), false, List.of()));
     }
     return new Answer(passes, balances);
   }
@@ -124,62 +133,107 @@ final class Model {
       if (charge.enforced()) {
         account(charge).refuse(now, charge.cost());
       }
-      balances.addAll(account(charge).balances(charge, now, asked(charge)));
+      balances.addAll(told(plan, charge, now));
     }
     return new Answer(false, balances);
+  }
+
+  private List<Balance> told(Plan plan, Charge charge, long now) {
+    boolean reserves = plan.intent() == Intent.RESERVE;
+    return account(charge).balances(charge, now, asked(charge), reserves, List.of());
   }
 
   private Answer count(Plan plan, Object call, long now, Set<String> shadowed) {
     List<Balance> balances = new ArrayList<>();
     List<Taken> taken = new ArrayList<>();
+    long hold = Durations.micros(plan.hold());
+    long end = plan.intent() == Intent.RESERVE ? now + hold : 0;
+    long heldUntil = end;
     for (Charge charge : plan.charges()) {
       AccountModel account = account(charge);
       if (shadowed.contains(charge.account().rule())) {
         account.refuse(now, charge.cost());
-        balances.addAll(account.balances(charge, now, asked(charge)));
+        balances.addAll(told(plan, charge, now));
         continue;
       }
-      boolean records = plan.intent() == Intent.RECORD;
+      AccountModel.Counted counted = new AccountModel.Counted(List.of(), false);
       if (charge.cost() > 0) {
-        account.add(
-            now,
-            call,
-            charge.cost(),
-            records ? LimitModel.Manner.RECORDED : LimitModel.Manner.TAKEN);
+        counted = account.count(now, call, charge.cost(), plan.intent(), hold);
       }
-      if (!records) {
-        taken.add(new Taken(charge, call));
+      if (plan.intent().takes()) {
+        taken.add(new Taken(charge, counted.locked()));
+        end = Math.max(end, now + charge.terms().horizonMicros(now));
       }
-      balances.addAll(account.balances(charge, now, 0));
+      balances.addAll(
+          account.balances(
+              charge,
+              now,
+              0,
+              false,
+              plan.intent() == Intent.RECORD ? counted.uncharged() : List.of()));
     }
-    receipts.put(call, taken);
+    receipts.put(call, new Taking(taken, now, end, heldUntil));
     return new Answer(true, balances);
   }
 
-  boolean settle(Object call, long actual, long now) {
-    List<Taken> taken = receipts.getOrDefault(call, List.of());
-    if (taken.isEmpty() || !settled.add(call)) {
-      return false;
+  /** Until when something of what a call took can be left. */
+  long end(Object call) {
+    return Objects.requireNonNull(receipts.get(call)).end;
+  }
+
+  /** The rules by which a call took something. */
+  List<String> rulesOf(Object call) {
+    return Objects.requireNonNull(receipts.get(call)).entries.stream()
+        .map(each -> each.charge.account().rule())
+        .distinct()
+        .toList();
+  }
+
+  Settled settle(Object call, Settlement settlement, long now) {
+    Taking taking = receipts.get(call);
+    Settled nothing = new Settled(false, 0);
+    if (taking == null || taking.entries.isEmpty()) {
+      return nothing;
     }
-    for (Taken each : taken) {
-      account(each.charge).settle(now, each.owner, each.charge.cost(), actual);
-      if (actual == 0 && each.charge.cost() > 0) {
-        ids.values().removeIf(seen -> seen.call.equals(call)); // nothing counts for it any more
+    boolean late = now >= taking.end;
+    boolean above =
+        taking.entries.stream().anyMatch(each -> actual(settlement, each) > each.charge.cost());
+    if ((late && !above) || settledUntil.getOrDefault(call, 0L) > now) {
+      return nothing;
+    }
+    settledUntil.put(call, late ? now + LATE : taking.end);
+    long uncharged = 0;
+    for (Taken each : taking.entries) {
+      AccountModel account = account(each.charge);
+      long actual = actual(settlement, each);
+      boolean forgiven = !late && settlement.forgives(each.charge.account());
+      if (!late && each.locked && (actual == 0 || forgiven)) {
+        account.unlock(now, taking.at);
+      }
+      if (forgiven) {
+        account.forgive();
+      } else {
+        uncharged += account.settle(now, call, each.charge.cost(), actual, taking.heldUntil, late);
       }
     }
-    return true;
+    if (taking.entries.stream().allMatch(each -> actual(settlement, each) == 0)
+        && taking.entries.stream().anyMatch(each -> each.charge.cost() > 0)) {
+      ids.values().removeIf(seen -> seen.call.equals(call)); // nothing counts for it any more
+    }
+    return new Settled(true, uncharged);
+  }
+
+  private static long actual(Settlement settlement, Taken taken) {
+    Charge charge = taken.charge;
+    return settlement.costOf(
+        new Receipt.Entry(charge.account(), charge.terms(), charge.cost(), List.of()));
   }
 
   void lock(Charge charge, Duration length, long now) {
     account(charge).lockByHand(now, length);
   }
 
-  boolean lift(Charge charge, long now) {
-    return account(charge).lift(now);
-  }
-
-  /** Only for accounts whose receipts are never settled afterwards. */
-  void reset(Charge charge) {
-    accounts.remove(charge.account());
+  boolean lift(Charge charge, long now, boolean keepUsage) {
+    return account(charge).lift(now, keepUsage);
   }
 }

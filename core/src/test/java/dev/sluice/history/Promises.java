@@ -13,6 +13,8 @@ import dev.sluice.Plan;
 import dev.sluice.Rule;
 import dev.sluice.RuleSource;
 import dev.sluice.Rules;
+import dev.sluice.Settled;
+import dev.sluice.Settlement;
 import dev.sluice.Store;
 import dev.sluice.contract.MovableClock;
 import java.time.InstantSource;
@@ -30,7 +32,7 @@ final class Promises {
   private final History history;
   private final List<@Nullable Object> answers;
   private final Map<Account, List<Bounds.Event>> counted = new HashMap<>();
-  private final Map<Integer, Long> settledAt = new HashMap<>();
+  private final Map<Integer, Settlement> settlements = new HashMap<>();
 
   private Promises(History history, List<@Nullable Object> answers) {
     this.history = history;
@@ -44,21 +46,29 @@ final class Promises {
 
   private void check() {
     for (int i = 0; i < history.steps().size(); i++) {
-      if (history.steps().get(i) instanceof Step.Settle settle
-          && Boolean.TRUE.equals(answers.get(i))) {
-        settledAt.put(settle.ask(), settle.actual());
+      if (history.steps().get(i) instanceof Step.Settle settle && isDone(i)) {
+        settlements.put(settle.ask(), settle.settlement());
       }
     }
     Map<String, Long> standing = new HashMap<>();
     Map<String, Integer> judged = new HashMap<>();
     for (int i = 0; i < history.steps().size(); i++) {
       if (history.steps().get(i) instanceof Step.Settle settle
-          && Boolean.TRUE.equals(answers.get(i))
-          && settle.actual() == 0
-          && history.steps().get(settle.ask()) instanceof Step.Ask settled
-          && settled.call().cost() > 0
-          && judged.getOrDefault(settled.call().id(), -1) == settle.ask()) {
-        standing.remove(settled.call().id());
+          && isDone(i)
+          && history.steps().get(settle.ask()) instanceof Step.Ask settled) {
+        plan(settled).charges().stream()
+            .map(Charge::account)
+            .filter(settle.settlement()::forgives)
+            .forEach(counted::remove);
+        if (isGivenBack(settled, settle.settlement())
+            && judged.getOrDefault(settled.call().id(), -1) == settle.ask()) {
+          standing.remove(settled.call().id());
+        }
+      }
+      if (history.steps().get(i) instanceof Step.Lift lift && !lift.keepUsage()) {
+        plan(Call.of(lift.rule(), lift.identity())).charges().stream()
+            .map(Charge::account)
+            .forEach(counted::remove);
       }
       if (history.steps().get(i) instanceof Step.Ask ask) {
         Decision decision = (Decision) Objects.requireNonNull(answers.get(i));
@@ -74,6 +84,23 @@ final class Promises {
     }
   }
 
+  private boolean isDone(int i) {
+    return answers.get(i) instanceof Settled settled && settled.done();
+  }
+
+  private boolean isGivenBack(Step.Ask ask, Settlement settlement) {
+    List<Charge> charges = plan(ask).charges();
+    return charges.stream().allMatch(charge -> kept(charge, settlement) == 0)
+        && charges.stream().anyMatch(charge -> charge.cost() > 0);
+  }
+
+  /** What a charge cost in the end. */
+  private static long kept(Charge charge, Settlement settlement) {
+    Long whole = settlement.cost();
+    Long named = settlement.costs().get(charge.account().rule());
+    return named != null ? named : whole != null ? whole : charge.cost();
+  }
+
   /** How long a call with an id is not judged again after a decision. */
   private long notJudgedAgain(Step.Ask ask, Decision decision) {
     long minute = Durations.micros(Store.CALL_MEMORY);
@@ -86,14 +113,18 @@ final class Promises {
     long longest = minute;
     for (Charge charge : plan(ask).charges()) {
       boolean counts = charge.cost() > 0 && charge.enforced();
-      long memory = counts ? charge.terms().memoryMicros(ask.atMicros()) : 0;
+      long memory = counts ? charge.terms().horizonMicros(ask.atMicros()) : 0;
       longest = Math.max(longest, memory);
     }
     return longest;
   }
 
   private Plan plan(Step.Ask ask) {
-    return history.rules().plan(ask.call(), InstantSource.system());
+    return plan(ask.call());
+  }
+
+  private Plan plan(Call call) {
+    return history.rules().plan(call, InstantSource.system());
   }
 
   private void checkAsk(int i, Step.Ask ask, Decision decision) {
@@ -134,7 +165,8 @@ final class Promises {
   private void count(int i, Step.Ask ask, Charge charge) {
     List<Bounds.Event> events =
         counted.computeIfAbsent(charge.account(), account -> new ArrayList<>());
-    long kept = Math.min(charge.cost(), settledAt.getOrDefault(i, charge.cost()));
+    Settlement settlement = settlements.getOrDefault(i, Settlement.CONFIRMED);
+    long kept = Math.min(charge.cost(), kept(charge, settlement));
     boolean forced = ask.call().intent() == Intent.RECORD;
     if (!forced && charge.cost() > 0) {
       for (Limit limit : charge.terms().limits()) {

@@ -8,6 +8,8 @@ import dev.sluice.Identity;
 import dev.sluice.Limiter;
 import dev.sluice.Receipt;
 import dev.sluice.RuleSource;
+import dev.sluice.Settled;
+import dev.sluice.Settlement;
 import dev.sluice.Store;
 import dev.sluice.contract.MovableClock;
 import java.util.ArrayList;
@@ -74,7 +76,8 @@ public final class Replay {
     }
     if (step instanceof Step.Settle settle) {
       return answers.get(settle.ask()) instanceof Decision.Allowed allowed
-          && settled(allowed.receipt(), settle.actual());
+          ? settled(allowed.receipt(), settle.settlement())
+          : new Settled(false, 0);
     }
     if (step instanceof Step.Lock lock) {
       for (Account account : accounts(lock.rule(), lock.identity())) {
@@ -85,13 +88,13 @@ public final class Replay {
     Step.Lift lift = (Step.Lift) step;
     boolean lifted = false;
     for (Account account : accounts(lift.rule(), lift.identity())) {
-      lifted |= await(store.lift(account));
+      lifted |= await(store.lift(account, lift.keepUsage()));
     }
     return lifted;
   }
 
-  private boolean settled(Receipt receipt, long actual) {
-    return await(limiter.settle(receipt, actual));
+  private Settled settled(Receipt receipt, Settlement settlement) {
+    return await(limiter.settle(receipt, settlement));
   }
 
   private List<Account> accounts(String rule, Identity identity) {

@@ -48,7 +48,7 @@ final class RuleAuthor {
     for (int i = 0; i < limits; i++) {
       rule.limit(limit());
     }
-    if (random.nextInt(5) == 0) {
+    if (random.nextInt(4) == 0) {
       rule.lock(lock());
     }
     if (random.nextInt(7) == 0) {
@@ -65,8 +65,14 @@ final class RuleAuthor {
       case 0 -> Limit.fixed(quota, window);
       case 1 -> Limit.log(quota, window);
       case 2 -> sliding(quota, micros);
-      default -> Limit.bucket(quota, random.nextLong(1, 12), window);
+      default -> bucket(Limit.bucket(quota, random.nextLong(1, 12), window));
     };
+  }
+
+  private Limit bucket(Limit.TokenBucket bucket) {
+    return random.nextInt(3) == 0
+        ? bucket.withDebt(random.nextLong(2 * bucket.capacity()))
+        : bucket;
   }
 
   private Limit sliding(long quota, long micros) {
@@ -80,6 +86,7 @@ final class RuleAuthor {
     for (int i = random.nextInt(1, 4); i > 0; i--) {
       durations.add(Durations.ofMicros(random.nextLong(1, 20_000_000)));
     }
-    return new Lock(durations, Durations.ofMicros(random.nextLong(1, 30_000_000)));
+    Lock lock = new Lock(durations, Durations.ofMicros(random.nextLong(1, 30_000_000)));
+    return random.nextBoolean() ? lock.onLimit() : lock;
   }
 }

@@ -2,6 +2,7 @@ package dev.sluice.history;
 
 import dev.sluice.Call;
 import dev.sluice.Identity;
+import dev.sluice.Settlement;
 import java.time.Duration;
 
 /** One thing that happens in a history, at a moment of the store's clock. */
@@ -15,10 +16,11 @@ sealed interface Step {
   default String told() {
     if (this instanceof Ask ask) {
       Call call = ask.call();
-      return "%s %d %s of %s by %s%s"
+      return "%s %d %s%s of %s by %s%s"
           .formatted(
               call.intent(),
               call.cost(),
+              call.costs().isEmpty() ? "" : call.costs() + " ",
               call.id() == null ? "" : call.id(),
               call.rules(),
               call.identity(),
@@ -37,10 +39,11 @@ sealed interface Step {
   record Ask(long atMicros, int world, Call call, Promise promise) implements Step {}
 
   /** Settles what the call of an earlier step took. */
-  record Settle(long atMicros, int world, int ask, long actual) implements Step {}
+  record Settle(long atMicros, int world, int ask, Settlement settlement) implements Step {}
 
   record Lock(long atMicros, int world, String rule, Identity identity, Duration length)
       implements Step {}
 
-  record Lift(long atMicros, int world, String rule, Identity identity) implements Step {}
+  record Lift(long atMicros, int world, String rule, Identity identity, boolean keepUsage)
+      implements Step {}
 }

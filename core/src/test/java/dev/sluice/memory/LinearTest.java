@@ -30,12 +30,12 @@ class LinearTest {
   }
 
   @Test
-  void bucketWithoutLocksIsLinear() {
+  void bucketIsLinear() {
     options().sequentialSpecification(OneSum.class).check(OneBucket.class);
   }
 
   @Test
-  void logUnderAClaimIsLinear() {
+  void logIsLinear() {
     options().sequentialSpecification(OneSum.class).check(OneLog.class);
   }
 
@@ -100,14 +100,14 @@ class LinearTest {
     }
   }
 
-  /** Takes the fast path, without locks. */
+  /** Its row is one number. */
   public static class OneBucket extends OneAccount {
     public OneBucket() {
       super(Limit.bucket(QUOTA, 1, Duration.ofHours(1)));
     }
   }
 
-  /** Claims its cell. */
+  /** Its row has numbers beside it. */
   public static class OneLog extends OneAccount {
     public OneLog() {
       super(Limit.log(QUOTA, Duration.ofHours(1)));

@@ -5,11 +5,13 @@ import static org.assertj.core.api.Assertions.assertThatCode;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.sluice.Call;
+import dev.sluice.Decision;
 import dev.sluice.Identity;
 import dev.sluice.Limit;
 import dev.sluice.Limiter;
 import dev.sluice.Receipt;
 import dev.sluice.Rule;
+import dev.sluice.Rules;
 import dev.sluice.Store;
 import dev.sluice.contract.MovableClock;
 import dev.sluice.contract.Scene;
@@ -17,6 +19,8 @@ import dev.sluice.contract.StoreContract;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.SplittableRandom;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 
 /** The memory store keeps the contract, within its bounds. */
@@ -151,8 +155,8 @@ class MemoryStoreTest extends StoreContract {
             "settled receipts: 3 are remembered, and each is still needed"
                 + " (expected: fewer than 3 at a time)");
     assertThat(scene.left(rule)).as("nothing given back").isEqualTo(8);
-    clock.advance(Duration.ofMinutes(20));
-    assertThat(Scene.await(limiter.giveBack(one))).isTrue();
+    clock.advance(Duration.ofMinutes(10));
+    assertThat(Scene.await(limiter.giveBack(scene.receipt(rule, 1)))).isTrue();
   }
 
   @Test
@@ -195,13 +199,54 @@ class MemoryStoreTest extends StoreContract {
   }
 
   @Test
-  void lookAndCostZeroKeepNoAccount() {
+  void callThatCountsNothingKeepsNoAccount() {
     Rule rule = Scene.rule(Limit.bucket(5, 5, Duration.ofSeconds(1)));
     for (int i = 0; i < 100; i++) {
       bounded.peek(rule, 1);
+      bounded.take(rule, member("m", i), 0);
+      bounded.take(rule, member("m", i), 6);
     }
 
     assertThat(small.size()).isZero();
+  }
+
+  @Test
+  void plansThatOverlapAndAFloodDoNotBlockEachOther() throws InterruptedException {
+    MemoryStore tiny = MemoryStore.create(clock, 20);
+    Rule rule =
+        Rule.named("test")
+            .by("member", "ip", "member+ip")
+            .limit(Limit.log(1_000_000, Duration.ofHours(1)))
+            .build();
+    Limiter limiter = Limiter.of(tiny, Rules.of(rule));
+    AtomicInteger done = new AtomicInteger();
+    List<Thread> threads = new ArrayList<>();
+    for (int t = 0; t < 6; t++) {
+      SplittableRandom random = new SplittableRandom(t);
+      threads.add(
+          new Thread(
+              () -> {
+                for (int i = 0; i < 3_000; i++) {
+                  String member = "m" + random.nextInt(15);
+                  Identity who = Identity.of("member", member, "ip", "10.0.0." + random.nextInt(5));
+                  Decision taken = limiter.decide(Call.of("test", who));
+                  if (i % 5 == 0) {
+                    Scene.await(limiter.giveBack(Scene.receipt(taken)));
+                  }
+                  if (i % 50 == 0) {
+                    Scene.await(limiter.reset("test", who));
+                  }
+                }
+                done.incrementAndGet();
+              },
+              "overlapping-" + t));
+    }
+    threads.forEach(Thread::start);
+    for (Thread thread : threads) {
+      thread.join(30_000);
+    }
+
+    assertThat(done).hasValue(6);
   }
 
   @Test

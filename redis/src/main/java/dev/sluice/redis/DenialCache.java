@@ -13,6 +13,8 @@ import dev.sluice.Plan;
 import dev.sluice.Receipt;
 import dev.sluice.Restriction;
 import dev.sluice.Rule;
+import dev.sluice.Settled;
+import dev.sluice.Settlement;
 import dev.sluice.Store;
 import dev.sluice.Terms;
 import java.time.Duration;
@@ -226,9 +228,9 @@ final class DenialCache implements Store {
   }
 
   @Override
-  public CompletionStage<Boolean> settle(Receipt receipt, long actualCost) {
+  public CompletionStage<Settled> settle(Receipt receipt, Settlement settlement) {
     return store
-        .settle(receipt, actualCost)
+        .settle(receipt, settlement)
         .whenComplete(
             (settled, error) -> receipt.entries().forEach(entry -> given(entry.account())));
   }
@@ -244,8 +246,8 @@ final class DenialCache implements Store {
   }
 
   @Override
-  public CompletionStage<Boolean> lift(Account account) {
-    return giving(store.lift(account), account);
+  public CompletionStage<Boolean> lift(Account account, boolean keepUsage) {
+    return giving(store.lift(account, keepUsage), account);
   }
 
   /** Forgets what is known of an account once it has changed, or may have: a reply can be lost. */

@@ -11,6 +11,8 @@ import dev.sluice.Limit;
 import dev.sluice.OnStoreFailure;
 import dev.sluice.Plan;
 import dev.sluice.Receipt;
+import dev.sluice.Settled;
+import dev.sluice.Settlement;
 import dev.sluice.StoreFullException;
 import dev.sluice.Terms;
 import dev.sluice.memory.MemoryStore;
@@ -22,6 +24,7 @@ import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.function.LongSupplier;
+import org.jspecify.annotations.Nullable;
 
 /** Decides calls that Redis does not answer, by the rule's {@code onStoreFailure}. Thread-safe. */
 final class Fallback {
@@ -71,13 +74,21 @@ final class Fallback {
         : new Decision.Denied(balances, Decision.CountedBy.LOCAL);
   }
 
-  private Decision count(Plan plan, String receiptId) {
+  private Decision count(Plan plan, @Nullable String receiptId) {
     try {
-      return local.decide(plan, receiptId);
+      return receiptId == null ? local.decide(plan) : local.decide(plan, receiptId);
     } catch (StoreFullException full) {
       // No more ids can be remembered: counted all the same, if sent again once more.
-      Plan nameless = new Plan(plan.charges(), plan.intent(), null, plan.policy());
-      return local.decide(nameless, receiptId);
+      Plan nameless =
+          new Plan(
+              plan.charges(),
+              plan.intent(),
+              null,
+              plan.policy(),
+              plan.caller(),
+              plan.question(),
+              plan.hold());
+      return receiptId == null ? local.decide(nameless) : local.decide(nameless, receiptId);
     }
   }
 
@@ -91,21 +102,27 @@ final class Fallback {
             plan.id() + " of " + plan.charges().get(0).account(),
             plan.policy(),
             plan.caller(),
-            plan.question());
+            plan.question(),
+            plan.hold());
   }
 
   private Receipt receipt(Receipt taken) {
     List<Receipt.Entry> entries = new ArrayList<>(taken.entries().size());
     for (Receipt.Entry entry : taken.entries()) {
       entries.add(
-          new Receipt.Entry(entry.account(), entry.terms(), entry.cost(), entry.marks(), true));
+          new Receipt.Entry(
+              entry.account(), entry.terms(), entry.cost(), entry.marks(), entry.locked(), true));
     }
     return new Receipt(
-        taken.id(), taken.takenAtMicros(), entries, node + "@" + taken.takenAtMicros());
+        taken.id(),
+        taken.takenAtMicros(),
+        taken.openUntilMicros(),
+        entries,
+        node + "@" + taken.takenAtMicros());
   }
 
   /** Settles what this node counted by itself. */
-  CompletionStage<Boolean> settle(Receipt receipt, long actualCost) {
+  CompletionStage<Settled> settle(Receipt receipt, Settlement settlement) {
     int at = receipt.node().indexOf('@');
     if (at < 0 || !receipt.node().substring(0, at).equals(node)) {
       return CompletableFuture.failedFuture(
@@ -119,7 +136,9 @@ final class Fallback {
     } catch (NumberFormatException e) {
       takenAt = receipt.takenAtMicros();
     }
-    return local.settle(new Receipt(receipt.id(), takenAt, receipt.entries()), actualCost);
+    return local.settle(
+        new Receipt(receipt.id(), takenAt, receipt.openUntilMicros(), receipt.entries(), ""),
+        settlement);
   }
 
   /** Remembers the locks in an answer of Redis, and forgets those that Redis knows no more. */
@@ -130,7 +149,7 @@ final class Fallback {
       if (until != 0 && (known == null || known != until)) {
         lock(balance.account(), until);
       } else if (until == 0 && known != null) {
-        lift(balance.account());
+        lift(balance.account(), true);
       }
     }
   }
@@ -157,9 +176,9 @@ final class Fallback {
   }
 
   /** Forgets a lock that was lifted. */
-  void lift(Account account) {
+  void lift(Account account, boolean keepUsage) {
     locks.invalidate(account);
-    local.lift(account);
+    local.lift(account, keepUsage);
   }
 
   /** The balances of a decision: a cost above this node's share may yet fit when Redis is back. */
@@ -221,11 +240,13 @@ final class Fallback {
       return Limit.sliding(part, window.window(), window.precision());
     }
     Limit.TokenBucket bucket = (Limit.TokenBucket) limit;
-    return bucketShare(part, bucket.refill(), bucket.period(), nodes);
+    Limit.TokenBucket share = bucketShare(part, bucket.refill(), bucket.period(), nodes);
+    return bucket.debt() == bucket.capacity() ? share : share.withDebt(bucket.debt() / nodes);
   }
 
   /** A bucket that refills at the rate divided by the nodes, rounded down where it must be. */
-  private static Limit bucketShare(long capacity, long refill, Duration period, int nodes) {
+  private static Limit.TokenBucket bucketShare(
+      long capacity, long refill, Duration period, int nodes) {
     if (refill % nodes == 0) {
       return Limit.bucket(capacity, refill / nodes, period);
     }

@@ -47,16 +47,16 @@ final class Guard implements AutoCloseable {
     return fallback;
   }
 
-  /** Judges what lies in one slot. */
-  CompletableFuture<Decision> judge(Operation.Judge operation, int slot) {
-    Node node = node(topology.nodeOf(slot));
+  /** Judges what lies in one partition. */
+  CompletableFuture<Decision> judge(Operation.Judge operation, int partition) {
+    Node node = node(topology.nodeOf(Keyspace.slot(partition)));
     Breaker.Pass pass = node.breaker.enter();
     if (pass == Breaker.Pass.NONE) {
       return byPolicy(operation, node.breaker.trouble());
     }
     CompletableFuture<Decision> asked;
     try {
-      asked = sender.send(operation);
+      asked = sender.send(operation, partition);
     } catch (RuntimeException e) {
       asked = CompletableFuture.failedFuture(e);
     }

@@ -1,7 +1,6 @@
 package dev.sluice.redis;
 
 import dev.sluice.Account;
-import dev.sluice.CallName;
 import dev.sluice.Identity;
 import dev.sluice.Rule;
 import dev.sluice.Text;
@@ -10,7 +9,7 @@ import io.lettuce.core.cluster.SlotHash;
 /** The names of keys. */
 final class Keyspace {
   /*
-   * An account's key is  s1:{19}:signIn:login=ann
+   * An account's key is  s2:{19}:signIn:login=ann
    *
    * Accounts are spread over 64 partitions, by a hash of the identity, so every rule of one caller
    * lives in one Cluster slot; the accounts of a colocated rule lie in
@@ -18,22 +17,26 @@ final class Keyspace {
    * partition. Partition i has one slot out of 256 i to 256 i + 255, so that masters with equally many
    * slots have equally many partitions.
    *
-   * The "1" is the layout's version: a new layout starts empty and the old keys expire by
+   * The "2" is the layout's version: a new layout starts empty and the old keys expire by
    * themselves. Identities are percent-encoded, so that no two share a key, and hold neither '!' nor
    * braces: what belongs to an account has its key with '!' and a word behind it.
    */
   static final int PARTITIONS = 64;
-  static final String GIFTS = "s1:gifts";
-  static final String RULES = "s1:rules";
-  static final String RECEIPT_KEYS = "s1:receipt-keys";
 
-  /** The beginning of every key of a partition, such as s1:{19}. */
+  /** Where one Redis remembers calls with an id, whatever rules they name. */
+  static final String CALLS = "s2:!call:";
+
+  static final String GIFTS = "s2:gifts";
+  static final String RULES = "s2:rules";
+  static final String RECEIPT_KEYS = "s2:receipt-keys";
+
+  /** The beginning of every key of a partition, such as s2:{19}. */
   private static final String[] PREFIXES = new String[PARTITIONS];
 
   static {
     int found = 0;
     for (int i = 0; found < PARTITIONS; i++) {
-      String prefix = "s1:{" + Integer.toString(i, Character.MAX_RADIX) + "}";
+      String prefix = "s2:{" + Integer.toString(i, Character.MAX_RADIX) + "}";
       int partition = SlotHash.getSlot(prefix) * PARTITIONS / SlotHash.SLOT_COUNT;
       if (PREFIXES[partition] == null) {
         PREFIXES[partition] = prefix;
@@ -54,6 +57,11 @@ final class Keyspace {
         + identity;
   }
 
+  /** The slot in which a partition lies, and nothing else of ours. */
+  static int slot(int partition) {
+    return SlotHash.getSlot(PREFIXES[partition]);
+  }
+
   /** The partition in which an account lies. */
   static int partition(Account account) {
     return partition(account.colocated() ? account.rule() : account.identity().toString());
@@ -63,17 +71,9 @@ final class Keyspace {
     return mixed(spreading.hashCode()) & (PARTITIONS - 1);
   }
 
-  /**
-   * The key under which a call with an id is remembered on one Redis: whatever rules it names, so
-   * that another question under the same id is noticed.
-   */
-  static String callKey(Identity caller, CallName name) {
-    return PREFIXES[partition(caller.toString())] + "!call:" + name.call();
-  }
-
-  /** The same in a Cluster: in the slot of an account. */
-  static String callKeyBeside(Account account, CallName name) {
-    return PREFIXES[partition(account)] + "!call:" + name.call();
+  /** Where calls with an id are remembered in a Cluster: in the slot of an account. */
+  static String callsBeside(Account account) {
+    return PREFIXES[partition(account)] + "!call:";
   }
 
   /** Spreads a hash code over all its bits. */
@@ -84,8 +84,14 @@ final class Keyspace {
     return h ^ (h >>> 13);
   }
 
-  static String logKey(String accountKey) {
-    return accountKey + "!log";
+  /** The key of the n-th sliding log of an account, counted from 1. */
+  static String logKey(String accountKey, int nth) {
+    return accountKey + "!log" + nth;
+  }
+
+  /** The key under which settled receipts are remembered. */
+  static String doneKey(String accountKey) {
+    return accountKey + "!done";
   }
 
   static String lockKey(String accountKey) {

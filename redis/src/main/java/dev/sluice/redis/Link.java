@@ -1,37 +1,73 @@
 package dev.sluice.redis;
 
 import io.lettuce.core.RedisCommandExecutionException;
-import io.lettuce.core.ScriptOutputType;
 import io.lettuce.core.cluster.api.async.RedisClusterAsyncCommands;
+import io.lettuce.core.output.StatusOutput;
+import io.lettuce.core.protocol.CommandArgs;
+import io.lettuce.core.protocol.CommandType;
+import io.lettuce.core.protocol.ProtocolKeyword;
+import java.time.Duration;
+import java.util.Collection;
 import java.util.List;
+import java.util.Locale;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.TimeUnit;
 import java.util.function.BiConsumer;
+import java.util.function.Function;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
-/** Runs scripts: by their digest, and by their text where Redis does not know them. */
+/** Calls the library: by FCALL where Redis has functions, else by EVALSHA. Thread-safe. */
 final class Link {
-  private final Supplier<RedisClusterAsyncCommands<String, String>> connection;
+  /*
+   * Redis answers that it does not know the library or the script after it was started anew, after
+   * somebody flushed them, and on a node that joined a Cluster. Nothing was done then: it is loaded,
+   * and the call sent again. A Redis older than 7 has no functions, and a user may have no right to
+   * them: then it is the script from the first such answer on.
+   */
+  private static final Logger LOG = LoggerFactory.getLogger(Link.class);
+  private static final int MOST_TRIES = 3;
+  private static final Duration LOAD_PATIENCE = Duration.ofMillis(100);
 
-  Link(Supplier<RedisClusterAsyncCommands<String, String>> connection) {
+  private final Supplier<RedisClusterAsyncCommands<String, String>> connection;
+  private final Supplier<
+          Collection<CompletionStage<? extends RedisClusterAsyncCommands<String, String>>>>
+      masters;
+  private volatile boolean usesFunctions;
+
+  /**
+   * A link.
+   *
+   * @param masters every Redis node that must know the library
+   */
+  Link(
+      Supplier<RedisClusterAsyncCommands<String, String>> connection,
+      Supplier<Collection<CompletionStage<? extends RedisClusterAsyncCommands<String, String>>>>
+          masters,
+      boolean usesFunctions) {
     this.connection = connection;
+    this.masters = masters;
+    this.usesFunctions = usesFunctions;
   }
 
   /**
-   * Runs a script and hands on its reply, or what went wrong. The stage is done once Redis has
-   * answered; a script that it did not know may then still be on its way.
+   * Calls the library and hands on its reply, or what went wrong. The stage is done once Redis has
+   * answered; if it did not know the library, the call may then still be on its way.
+   *
+   * @param reads whether nothing is to be written, so that a full Redis answers
    */
   CompletionStage<?> run(
-      Batch.ScriptCall call, BiConsumer<@Nullable List<Object>, @Nullable Throwable> then) {
-    RedisClusterAsyncCommands<String, String> commands = connection.get();
-    CompletionStage<List<Object>> first =
-        commands.evalsha(
-            call.script().digest(), ScriptOutputType.MULTI, call.keys(), call.arguments());
-    if (call.operations().size() == 1) {
+      Batch.Request request,
+      boolean reads,
+      BiConsumer<byte @Nullable [], @Nullable Throwable> then) {
+    CompletionStage<byte[]> first = send(request, reads);
+    if (request.operations().size() == 1) {
       // What was given up before the client had a connection to write it to is not written later.
-      CompletableFuture<?> answer = call.operations().get(0).answer;
+      CompletableFuture<?> answer = request.operations().get(0).answer;
       CompletionStage<?> unused =
           answer.whenComplete(
               (value, gaveUp) -> {
@@ -41,26 +77,115 @@ final class Link {
               });
     }
     return first.handle(
-        (replies, error) -> {
-          boolean givenUp =
-              call.operations().stream().allMatch(operation -> operation.answer.isDone());
-          if (isFault(error, "NOSCRIPT") && !givenUp) {
-            runText(commands, call).whenComplete(then);
-          } else {
-            then.accept(replies, error);
-          }
+        (reply, error) -> {
+          read(request, reads, reply, error, 1, then);
           return null;
         });
   }
 
-  private static CompletionStage<List<Object>> runText(
-      RedisClusterAsyncCommands<String, String> commands, Batch.ScriptCall call) {
+  private void read(
+      Batch.Request request,
+      boolean reads,
+      byte @Nullable [] reply,
+      @Nullable Throwable error,
+      int tries,
+      BiConsumer<byte @Nullable [], @Nullable Throwable> then) {
+    boolean givenUp = request.operations().stream().allMatch(each -> each.answer.isDone());
+    CompletionStage<byte[]> again =
+        error == null || tries == MOST_TRIES || givenUp ? null : again(request, reads, error);
+    if (again == null) {
+      then.accept(reply, error);
+      return;
+    }
+    CompletionStage<?> unused =
+        again.whenComplete((next, fault) -> read(request, reads, next, fault, tries + 1, then));
+  }
+
+  private CompletionStage<byte[]> send(Batch.Request request, boolean reads) {
+    boolean asFunction = usesFunctions;
+    String name =
+        asFunction ? (reads ? Library.READING_NAME : Library.NAME) : Library.SCRIPT_DIGEST;
+    ProtocolKeyword command =
+        !asFunction ? CommandType.EVALSHA : reads ? CommandType.FCALL_RO : CommandType.FCALL;
+    return dispatch(command, name, request);
+  }
+
+  private CompletionStage<byte[]> dispatch(
+      ProtocolKeyword command, String name, Batch.Request request) {
+    CommandArgs<String, String> args =
+        new CommandArgs<>(Utf8.CODEC).add(name).add(request.keys().length).addKeys(request.keys());
+    for (String word : request.arguments()) {
+      args.add(word);
+    }
+    return connection.get().dispatch(command, new Reply.Output(Utf8.CODEC), args);
+  }
+
+  /** Sends a call again that failed because Redis lacks the library; null if it did not. */
+  private @Nullable CompletionStage<byte[]> again(
+      Batch.Request request, boolean reads, Throwable error) {
+    if (isFault(error, "NOSCRIPT")) {
+      return dispatch(CommandType.EVAL, Library.SCRIPT, request);
+    }
+    if (isFault(error, "ERR Function not found")) {
+      return onEveryMaster(Link::load)
+          .handle(
+              (done, failed) -> {
+                if (failed != null && lacksFunctions(failed)) {
+                  useScripts(failed);
+                }
+                return null;
+              })
+          .thenCompose(done -> send(request, reads));
+    }
+    if (lacksFunctions(error)) {
+      useScripts(error);
+      return send(request, reads);
+    }
+    return null;
+  }
+
+  private void useScripts(Throwable error) {
+    if (usesFunctions) {
+      usesFunctions = false;
+      LOG.info("Decisions go by EVALSHA: {}", cause(error).getMessage());
+    }
+  }
+
+  /** Whether Redis has no functions, or we no right to them. */
+  private static boolean lacksFunctions(Throwable error) {
+    String message = String.valueOf(cause(error).getMessage()).toLowerCase(Locale.ROOT);
+    boolean isOf =
+        message.contains("fcall") || message.contains("function|") || message.contains("'function");
+    return isOf && (isFault(error, "ERR unknown command") || isFault(error, "NOPERM"));
+  }
+
+  private static CompletionStage<String> load(RedisClusterAsyncCommands<String, String> commands) {
+    CommandArgs<String, String> args =
+        new CommandArgs<>(Utf8.CODEC).add("LOAD").add("REPLACE").addValue(Library.TEXT);
+    return commands.dispatch(CommandType.FUNCTION, new StatusOutput<>(Utf8.CODEC), args);
+  }
+
+  /** Does something on every master that answers soon; fails if none of them could do it. */
+  private CompletionStage<?> onEveryMaster(
+      Function<RedisClusterAsyncCommands<String, String>, CompletionStage<String>> step) {
+    List<CompletableFuture<String>> steps;
     try {
-      return commands.eval(
-          call.script().text(), ScriptOutputType.MULTI, call.keys(), call.arguments());
-    } catch (RuntimeException | Error e) {
+      steps =
+          masters.get().stream()
+              .map(master -> master.thenCompose(step).toCompletableFuture())
+              .toList();
+    } catch (RuntimeException e) {
       return CompletableFuture.failedFuture(e);
     }
+    return CompletableFuture.allOf(steps.toArray(new CompletableFuture<?>[0]))
+        .handle((done, error) -> null)
+        .completeOnTimeout(null, LOAD_PATIENCE.toMillis(), TimeUnit.MILLISECONDS)
+        .thenCompose(
+            waited ->
+                steps.stream()
+                    .filter(each -> each.isDone() && !each.isCompletedExceptionally())
+                    .findFirst()
+                    .orElse(steps.get(0)));
   }
 
   static Throwable cause(Throwable error) {

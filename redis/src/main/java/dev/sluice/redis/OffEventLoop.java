@@ -7,6 +7,8 @@ import dev.sluice.LockPage;
 import dev.sluice.Plan;
 import dev.sluice.Receipt;
 import dev.sluice.Restriction;
+import dev.sluice.Settled;
+import dev.sluice.Settlement;
 import dev.sluice.Store;
 import java.time.Duration;
 import java.util.List;
@@ -51,8 +53,8 @@ final class OffEventLoop implements Store {
   }
 
   @Override
-  public CompletionStage<Boolean> settle(Receipt receipt, long actualCost) {
-    return handedOff(store.settle(receipt, actualCost));
+  public CompletionStage<Settled> settle(Receipt receipt, Settlement settlement) {
+    return handedOff(store.settle(receipt, settlement));
   }
 
   @Override
@@ -66,8 +68,8 @@ final class OffEventLoop implements Store {
   }
 
   @Override
-  public CompletionStage<Boolean> lift(Account account) {
-    return handedOff(store.lift(account));
+  public CompletionStage<Boolean> lift(Account account, boolean keepUsage) {
+    return handedOff(store.lift(account, keepUsage));
   }
 
   @Override

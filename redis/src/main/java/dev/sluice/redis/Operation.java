@@ -1,60 +1,58 @@
 package dev.sluice.redis;
 
 import dev.sluice.Account;
-import dev.sluice.Balance;
 import dev.sluice.CallName;
 import dev.sluice.Charge;
 import dev.sluice.Decision;
 import dev.sluice.Durations;
-import dev.sluice.IdReusedException;
 import dev.sluice.Intent;
 import dev.sluice.Limit;
 import dev.sluice.Plan;
 import dev.sluice.Receipt;
-import dev.sluice.Store;
+import dev.sluice.Settled;
+import dev.sluice.Settlement;
 import dev.sluice.Terms;
+import dev.sluice.Verdict;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collection;
-import java.util.Iterator;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.ThreadLocalRandom;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
-/** One thing that a script is asked to do, and the place where its answer goes. */
+/** One thing that the library is asked to do (see judge.lua), and the place for its answer. */
 abstract class Operation<R> {
+  /** How long what a call over several slots took in one of them can wait for the others. */
+  static final Duration HOLD = Duration.ofSeconds(10);
+
   final CompletableFuture<R> answer = new CompletableFuture<>();
 
-  /** The accounts it touches, in the order of the script's arguments. */
-  abstract List<Account> accounts();
+  /** Names the keys that the library reads, in its order. */
+  abstract void nameKeys(Consumer<String> to);
 
-  /** The key under which a call with an id is remembered, if it touches that. */
-  @Nullable String callKey() {
-    return null;
-  }
-
-  /** The accounts of which it touches a sliding log. */
-  List<Account> logs() {
-    return List.of();
-  }
-
-  static boolean hasLog(Terms terms) {
-    return terms.limits().stream().anyMatch(Limit.SlidingLog.class::isInstance);
-  }
+  /** Names the other keys that it may touch, of which a Cluster must know while a slot moves. */
+  void nameKeysBeside(Consumer<String> to) {}
 
   /** Writes its arguments; terms are named by the number that the batch gives them. */
   abstract void write(Arguments to);
 
-  /** Reads the script's reply. */
-  abstract R read(Object reply);
+  /** Reads what became of it. */
+  abstract R read(Reply reply);
 
   /** Whether it can be sent again without being counted twice. */
   boolean isSafeToResend() {
-    return false;
+    return true;
   }
 
-  /** The arguments of one script call. */
+  /** How much work it is, in limits. */
+  int weight() {
+    return 1;
+  }
+
+  /** The arguments of a call. */
   interface Arguments {
     void add(String argument);
 
@@ -65,19 +63,26 @@ abstract class Operation<R> {
     }
   }
 
-  private static long number(Object reply) {
-    return (Long) reply;
+  private static void nameLogs(String key, Terms terms, Consumer<String> to) {
+    int log = 0;
+    for (Limit limit : terms.limits()) {
+      if (limit instanceof Limit.SlidingLog) {
+        log++;
+        to.accept(Keyspace.logKey(key, log));
+      }
+    }
   }
 
-  /** Take, peek or record. */
+  /** Take, reserve, peek or record. */
   static final class Judge extends Operation<Decision> {
-    private static final long ID_REUSED = -3;
-
     final Plan plan;
+
+    /** Whether what it takes locks nobody until {@link Close}: another slot may still deny. */
     final boolean held;
+
     private final @Nullable CallName name;
     private final @Nullable String callKey;
-    private final long made;
+    private final @Nullable String receiptId;
     private final long leastMemory;
 
     private Judge(
@@ -85,13 +90,13 @@ abstract class Operation<R> {
         boolean held,
         @Nullable CallName name,
         @Nullable String callKey,
-        long made,
+        @Nullable String receiptId,
         long leastMemory) {
       this.plan = plan;
       this.held = held;
       this.name = name;
       this.callKey = callKey;
-      this.made = made;
+      this.receiptId = name == null ? receiptId : name.receiptId();
       this.leastMemory = leastMemory;
     }
 
@@ -101,67 +106,61 @@ abstract class Operation<R> {
     }
 
     private Judge(Plan plan, @Nullable CallName name) {
-      this(
-          plan,
-          false,
-          name,
-          name == null ? null : Keyspace.callKey(plan.caller(), name),
-          madeId(),
-          0);
+      this(plan, false, name, name == null ? null : Keyspace.CALLS + name.call(), null, 0);
     }
 
     /**
      * The parts of a plan, one for each slot of a Cluster. They share the id of their receipts and
      * for how long the call is remembered.
      *
-     * @param held whether what a part takes locks nobody until {@link Release}, because another
-     *     slot may still deny the call
      * @param now Redis' clock, to tell how long the rounds of calendars are
      */
     static List<Judge> parts(Plan plan, Collection<List<Charge>> slots, boolean held, long now) {
-      long made = madeId();
+      String receiptId = slots.size() == 1 ? null : CallName.madeId();
       long memory = 0;
-      if (CallName.of(plan) != null) {
+      if (plan.id() != null) {
         for (Charge charge : plan.charges()) {
-          memory = Math.max(memory, charge.enforced() ? charge.terms().memoryMicros(now) : 0);
+          memory = Math.max(memory, charge.enforced() ? charge.terms().horizonMicros(now) : 0);
         }
       }
       List<Judge> parts = new ArrayList<>(slots.size());
       for (List<Charge> slot : slots) {
         Plan part = plan.with(slot);
         CallName name = CallName.of(part);
-        String callKey = name == null ? null : Keyspace.callKeyBeside(slot.get(0).account(), name);
-        parts.add(new Judge(part, held, name, callKey, made, memory));
+        String callKey =
+            name == null ? null : Keyspace.callsBeside(slot.get(0).account()) + name.call();
+        parts.add(new Judge(part, held, name, callKey, receiptId, memory));
       }
       return parts;
     }
 
-    /** The number of an id that is made for one call. */
-    private static long madeId() {
-      return ThreadLocalRandom.current().nextLong(Long.MAX_VALUE);
+    /** The id of the receipt; null if any will do. */
+    @Nullable String receiptId() {
+      return receiptId;
     }
 
-    /** The id of the receipt; its digits only if somebody wants them. */
-    String receiptId() {
-      return name == null ? Long.toString(made, Character.MAX_RADIX) : name.receiptId();
-    }
-
-    @Override
-    @Nullable String callKey() {
-      return callKey;
+    boolean hasId() {
+      return name != null;
     }
 
     @Override
-    List<Account> accounts() {
-      return plan.charges().stream().map(Charge::account).toList();
+    void nameKeys(Consumer<String> to) {
+      if (callKey != null) {
+        to.accept(callKey);
+      }
+      for (Charge charge : plan.charges()) {
+        to.accept(Keyspace.key(charge.account()));
+      }
     }
 
     @Override
-    List<Account> logs() {
-      return plan.charges().stream()
-          .filter(charge -> hasLog(charge.terms()))
-          .map(Charge::account)
-          .toList();
+    void nameKeysBeside(Consumer<String> to) {
+      if (name != null) {
+        to.accept(Keyspace.doneKey(Keyspace.key(plan.charges().get(0).account())));
+      }
+      for (Charge charge : plan.charges()) {
+        nameLogs(Keyspace.key(charge.account()), charge.terms(), to);
+      }
     }
 
     @Override
@@ -170,15 +169,50 @@ abstract class Operation<R> {
     }
 
     @Override
-    void write(Arguments to) {
-      List<Charge> charges = plan.charges();
-      to.add(held ? "H" : plan.intent().name().substring(0, 1));
-      to.add(receiptId());
-      to.add(name == null ? "" : name.question());
-      if (name != null) {
-        to.add(name.charges());
-        to.add(leastMemory);
+    int weight() {
+      int weight = 0;
+      for (Charge charge : plan.charges()) {
+        weight += charge.terms().limits().size();
       }
+      return weight;
+    }
+
+    /** Whether one set of arguments can stand for both plans, and their order does not matter. */
+    @SuppressWarnings("ReferenceEquality") // the same terms; equal ones are rare
+    boolean goesWith(Judge other) {
+      List<Charge> charges = plan.charges();
+      List<Charge> others = other.plan.charges();
+      if (!isPlain() || !other.isPlain() || charges.size() != others.size()) {
+        return false;
+      }
+      for (int i = 0; i < charges.size(); i++) {
+        Charge one = charges.get(i);
+        Charge two = others.get(i);
+        if (one.terms() != two.terms() || one.cost() != two.cost() || one.rule() != two.rule()) {
+          return false;
+        }
+      }
+      return true;
+    }
+
+    boolean isPlain() {
+      return plan.intent() == Intent.TAKE && name == null && !held;
+    }
+
+    @Override
+    void write(Arguments to) {
+      write(to, 1);
+    }
+
+    /** Writes the arguments of so many plans like this. */
+    void write(Arguments to, int plans) {
+      List<Charge> charges = plan.charges();
+      Duration hold = held ? HOLD : plan.hold();
+      boolean reserves = held || plan.intent() == Intent.RESERVE;
+      to.add(reserves ? "V" : plan.intent().name().substring(0, 1));
+      to.add(plans);
+      to.add(reserves ? Durations.micros(hold) : 0);
+      to.add(name == null ? "" : name.question());
       to.add(charges.size());
       for (int i = 0; i < charges.size(); i++) {
         Charge charge = charges.get(i);
@@ -186,6 +220,10 @@ abstract class Operation<R> {
         to.add(charge.cost());
         to.add(charge.enforced() ? 1 : 0);
         to.add(firstOfRule(charges, i));
+      }
+      if (name != null) {
+        to.add(name.charges());
+        to.add(leastMemory);
       }
     }
 
@@ -198,270 +236,193 @@ abstract class Operation<R> {
     }
 
     @Override
-    Decision read(Object reply) {
-      List<?> numbers = (List<?>) reply;
-      if (number(numbers.get(0)) == ID_REUSED) {
-        throw new IdReusedException(String.valueOf(plan.id()));
+    Decision read(Reply reply) {
+      long[] numbers = new long[Verdict.size(plan)];
+      for (int i = 0; i < numbers.length; i++) {
+        numbers[i] = reply.next();
       }
-      long now = number(numbers.get(1));
-      List<Balance> balances = new ArrayList<>();
-      List<Receipt.Entry> entries = new ArrayList<>();
-      int at = 2;
-      for (Charge charge : plan.charges()) {
-        long costTaken = number(numbers.get(at++)) - 1;
-        long lockedUntil = number(numbers.get(at++));
-        List<Receipt.Mark> marks = new ArrayList<>();
-        for (Limit limit : charge.terms().limits()) {
-          long wait = number(numbers.get(at + 1));
-          balances.add(
-              new Balance(
-                  charge.account(),
-                  limit,
-                  charge.enforced(),
-                  number(numbers.get(at)),
-                  wait < 0 ? Balance.NEVER : wait,
-                  number(numbers.get(at + 2)),
-                  lockedUntil));
-          marks.add(new Receipt.Mark(number(numbers.get(at + 3)), number(numbers.get(at + 4))));
-          at += 5;
-        }
-        if (costTaken >= 0) {
-          entries.add(new Receipt.Entry(charge.account(), charge.terms(), costTaken, marks));
-        }
-      }
-      return number(numbers.get(0)) == 1
-          ? Decision.Allowed.of(balances, () -> new Receipt(receiptId(), now, entries))
-          : new Decision.Denied(balances);
-    }
-
-    /** The moment whose calendar rounds the script lacks, or null. */
-    static @Nullable Long lacksRounds(Object reply) {
-      return reply instanceof List<?> list && list.size() == 2 && number(list.get(0)) == -2
-          ? (Long) list.get(1)
-          : null;
-    }
-
-    /** Reads what the quick script says: what the bucket lacks once the plan was judged. */
-    Decision readQuick(EncodedTerms.Quick quick, boolean allowed, long now, long lacks) {
-      Charge charge = plan.charges().get(0);
-      List<Balance> balances =
-          List.of(balance(charge, quick.bucket(), lacks, allowed ? 0 : charge.cost()));
-      if (!allowed) {
-        return new Decision.Denied(balances);
-      }
-      return Decision.Allowed.of(
-          balances,
-          () -> {
-            List<Receipt.Mark> marks = List.of(new Receipt.Mark(now + lacks, 0));
-            return new Receipt(
-                receiptId(),
-                now,
-                List.of(new Receipt.Entry(charge.account(), charge.terms(), charge.cost(), marks)));
-          });
-    }
-
-    /** Reads the reply of the plain script: what is used of each limit. */
-    Decision readPlain(boolean allowed, long now, Iterator<Object> numbers) {
-      List<Balance> balances = new ArrayList<>();
-      List<Receipt.Entry> entries = new ArrayList<>();
-      for (Charge charge : plan.charges()) {
-        List<Receipt.Mark> marks = new ArrayList<>(charge.terms().limits().size());
-        for (Limit limit : charge.terms().limits()) {
-          long used = number(numbers.next());
-          long asked = allowed ? 0 : charge.cost();
-          if (limit instanceof Limit.TokenBucket bucket) {
-            balances.add(balance(charge, bucket, used, asked));
-            long perMicro = bucket.unitsPerMicro();
-            marks.add(new Receipt.Mark(now + used / perMicro, used % perMicro));
-          } else {
-            balances.add(balance(charge, (Limit.FixedWindow) limit, used, asked, now));
-            marks.add(new Receipt.Mark(now, 0));
-          }
-        }
-        entries.add(new Receipt.Entry(charge.account(), charge.terms(), charge.cost(), marks));
-      }
-      return allowed
-          ? Decision.Allowed.of(balances, () -> new Receipt(receiptId(), now, entries))
-          : new Decision.Denied(balances);
-    }
-
-    private static Balance balance(
-        Charge charge, Limit.TokenBucket bucket, long lacks, long asked) {
-      long over = lacks + asked * bucket.unitsPerToken() - bucket.capacityUnits();
-      return new Balance(
-          charge.account(),
-          bucket,
-          true,
-          (bucket.capacityUnits() - lacks) / bucket.unitsPerToken(),
-          over <= 0 ? 0 : ceilDiv(over, bucket.unitsPerMicro()),
-          ceilDiv(lacks, bucket.unitsPerMicro()),
-          0);
-    }
-
-    private static Balance balance(
-        Charge charge, Limit.FixedWindow window, long used, long asked, long now) {
-      long left = window.cycle().at(now).endMicros() - now;
-      return new Balance(
-          charge.account(),
-          window,
-          true,
-          Math.max(0, window.limit() - used),
-          used + asked <= window.limit() ? 0 : left,
-          used == 0 ? 0 : left,
-          0);
-    }
-
-    private static long ceilDiv(long a, long b) {
-      return (a + b - 1) / b;
+      return Verdict.decision(plan, numbers, receiptId);
     }
   }
 
   /** Settles a receipt, or the entries of it that lie in one slot. */
-  static final class Settle extends Operation<Boolean> {
-    /** What is settled, as the script reads it. */
-    private enum Kind {
-      TAKEN("0"),
-      UNDONE("1"),
-      FORGOTTEN("2");
-
-      private final String word;
-
-      Kind(String word) {
-        this.word = word;
-      }
-    }
-
-    private final String id;
-    private final long takenAtMicros;
-    private final List<Receipt.Entry> entries;
-    private final long actualCost;
-    private final long memory;
-    private final Kind kind;
-    private final @Nullable String callKey;
+  static final class Settle extends Operation<Settled> {
+    private final Receipt receipt;
+    private final Settlement settlement;
+    private final long openUntil;
+    private final long goodUntil;
+    private final boolean undoes;
+    private final String calls;
 
     private Settle(
         Receipt receipt,
-        List<Receipt.Entry> entries,
-        long actualCost,
-        long memory,
-        Kind kind,
-        @Nullable String callKey) {
-      this.id = receipt.id();
-      this.takenAtMicros = receipt.takenAtMicros();
-      this.entries = entries;
-      this.actualCost = actualCost;
-      this.memory = memory;
-      this.kind = kind;
-      this.callKey = callKey;
-    }
-
-    /** Settles what a caller took. */
-    static Settle of(Receipt receipt, List<Receipt.Entry> entries, long actualCost) {
-      long memory = Durations.micros(Store.CALL_MEMORY);
-      for (Receipt.Entry entry : receipt.entries()) {
-        memory = Math.max(memory, 2 * entry.terms().memoryMicros(receipt.takenAtMicros()));
-      }
-      return new Settle(receipt, entries, actualCost, memory, Kind.TAKEN, null);
+        Settlement settlement,
+        long openUntil,
+        long goodUntil,
+        boolean undoes,
+        String calls) {
+      this.receipt = receipt;
+      this.settlement = settlement;
+      this.openUntil = openUntil;
+      this.goodUntil = goodUntil;
+      this.undoes = undoes;
+      this.calls = calls;
     }
 
     /**
-     * Gives back what one slot of a Cluster took for a call that is denied, and forgets its id
-     * there. No caller has a receipt for it, so that it was given back is remembered only while
-     * this may be sent again.
+     * Settles what a caller took.
+     *
+     * @param entries those that lie in one slot
+     * @param calls where calls with an id are remembered there
+     */
+    static Settle of(
+        Receipt receipt, List<Receipt.Entry> entries, Settlement settlement, String calls) {
+      return new Settle(
+          receipt.with(entries),
+          settlement,
+          receipt.openUntilMicros(),
+          goodUntil(receipt),
+          false,
+          calls);
+    }
+
+    /**
+     * Gives back what one slot of a Cluster took for a call that is denied. No caller has a receipt
+     * for it, so that it was given back is remembered only while this may be sent again.
      */
     static Settle undo(Judge part, Receipt receipt, List<Receipt.Entry> entries) {
-      long memory = Durations.micros(Duration.ofSeconds(10));
-      Kind kind = part.callKey() == null ? Kind.UNDONE : Kind.FORGOTTEN;
-      return new Settle(receipt, entries, 0, memory, kind, part.callKey());
+      return new Settle(
+          receipt.with(entries),
+          Settlement.GIVEN_BACK,
+          openUntil(part, receipt),
+          goodUntil(receipt),
+          true,
+          Keyspace.callsBeside(part.plan.charges().get(0).account()));
     }
 
     /**
      * Gives back what one slot of a Cluster took for a call that is allowed, by a rule in shadow
      * mode that another slot refused: once, although the answer to an id may be repeated.
      */
-    static Settle undoShadow(Receipt receipt, List<Receipt.Entry> entries) {
-      long memory = Durations.micros(Store.CALL_MEMORY);
-      return new Settle(receipt, entries, 0, memory, Kind.TAKEN, null);
+    static Settle undoShadow(Judge part, Receipt receipt, List<Receipt.Entry> entries) {
+      return new Settle(
+          receipt.with(entries),
+          Settlement.GIVEN_BACK,
+          openUntil(part, receipt),
+          goodUntil(receipt),
+          false,
+          "");
+    }
+
+    private static long openUntil(Judge part, Receipt receipt) {
+      return part.held
+          ? receipt.takenAtMicros() + Durations.micros(HOLD)
+          : receipt.openUntilMicros();
+    }
+
+    /** When all that was taken has come back by itself, and is open no longer. */
+    private static long goodUntil(Receipt receipt) {
+      long horizon = 0;
+      for (Receipt.Entry entry : receipt.entries()) {
+        horizon = Math.max(horizon, entry.terms().horizonMicros(receipt.takenAtMicros()));
+      }
+      return Math.max(receipt.takenAtMicros() + horizon, receipt.openUntilMicros());
     }
 
     @Override
-    @Nullable String callKey() {
-      return callKey;
+    void nameKeys(Consumer<String> to) {
+      receipt.entries().forEach(entry -> to.accept(Keyspace.key(entry.account())));
     }
 
     @Override
-    List<Account> accounts() {
-      return entries.stream().map(Receipt.Entry::account).toList();
+    void nameKeysBeside(Consumer<String> to) {
+      to.accept(Keyspace.doneKey(Keyspace.key(receipt.entries().get(0).account())));
+      if (receipt.id().length() == CallName.RECEIPT_ID_LENGTH && !calls.isEmpty()) {
+        to.accept(calls + receipt.id().substring(0, CallName.CALL_DIGITS));
+      }
+      for (Receipt.Entry entry : receipt.entries()) {
+        nameLogs(Keyspace.key(entry.account()), entry.terms(), to);
+      }
     }
 
     @Override
-    List<Account> logs() {
-      return entries.stream()
-          .filter(entry -> hasLog(entry.terms()))
-          .map(Receipt.Entry::account)
-          .toList();
-    }
-
-    @Override
-    boolean isSafeToResend() {
-      return true;
+    int weight() {
+      return 2 * receipt.entries().size();
     }
 
     @Override
     void write(Arguments to) {
       to.add("S");
-      to.add(id);
-      to.add(takenAtMicros);
-      to.add(actualCost);
-      to.add(memory);
-      to.add(kind.word);
-      to.add(entries.size());
-      for (Receipt.Entry entry : entries) {
+      to.add(receipt.id());
+      to.add(receipt.takenAtMicros());
+      to.add(receipt.takenAtMicros() + (calls.equals(Keyspace.CALLS) ? 0 : Durations.micros(HOLD)));
+      to.add(openUntil);
+      to.add(goodUntil);
+      to.add(undoes ? 1 : 0);
+      to.add(calls);
+      to.add(receipt.entries().size());
+      for (Receipt.Entry entry : receipt.entries()) {
         to.add(to.number(entry.terms()));
         to.add(entry.cost());
+        to.add(settlement.costOf(entry));
+        to.add(entry.locked() ? 1 : 0);
+        to.add(settlement.forgives(entry.account()) ? 1 : 0);
         for (Receipt.Mark mark : entry.marks()) {
           to.add(mark.micros());
-          to.add(mark.units());
+          to.add(mark.number());
         }
       }
     }
 
     @Override
-    Boolean read(Object reply) {
-      return number(reply) == 1;
+    Settled read(Reply reply) {
+      return new Settled(reply.next() == 1, reply.next());
     }
   }
 
-  /** Says that a call over several slots has passed, so what it took here is final. */
-  static final class Release extends Operation<Long> {
-    private final String id;
-    private final List<Account> accounts;
+  /** Says that a call over several slots has passed, so what it took here is open no longer. */
+  static final class Close extends Operation<Map<Account, Long>> {
+    private final long openUntil;
+    private final List<Receipt.Entry> entries;
 
-    Release(String id, List<Account> accounts) {
-      this.id = id;
-      this.accounts = accounts;
+    Close(Receipt receipt, List<Receipt.Entry> entries) {
+      this.openUntil = receipt.takenAtMicros() + Durations.micros(HOLD);
+      this.entries = entries;
     }
 
     @Override
-    List<Account> accounts() {
-      return accounts;
+    void nameKeys(Consumer<String> to) {
+      entries.forEach(entry -> to.accept(Keyspace.key(entry.account())));
     }
 
+    /** If it is lost, what was taken is open for a few seconds longer. */
     @Override
     boolean isSafeToResend() {
-      return true;
+      return false;
     }
 
     @Override
     void write(Arguments to) {
       to.add("C");
-      to.add(id);
-      to.add(accounts.size());
+      to.add(openUntil);
+      to.add(entries.size());
+      for (Receipt.Entry entry : entries) {
+        to.add(to.number(entry.terms()));
+        to.add(entry.cost());
+      }
     }
 
+    /** The end of each lock to which what was taken has led. */
     @Override
-    Long read(Object reply) {
-      return number(reply);
+    Map<Account, Long> read(Reply reply) {
+      Map<Account, Long> locked = new HashMap<>();
+      for (Receipt.Entry entry : entries) {
+        long until = reply.next();
+        if (until != 0) {
+          locked.put(entry.account(), until);
+        }
+      }
+      return locked;
     }
   }
 
@@ -484,18 +445,13 @@ abstract class Operation<R> {
       return new Manage(account, "K", micros, EncodedTerms.reason(reason));
     }
 
-    static Manage lift(Account account) {
-      return new Manage(account, "U");
+    static Manage lift(Account account, boolean keepUsage) {
+      return new Manage(account, "U", keepUsage ? "1" : "0");
     }
 
     @Override
-    List<Account> accounts() {
-      return List.of(account);
-    }
-
-    @Override
-    boolean isSafeToResend() {
-      return true;
+    void nameKeys(Consumer<String> to) {
+      to.accept(Keyspace.key(account));
     }
 
     @Override
@@ -504,8 +460,8 @@ abstract class Operation<R> {
     }
 
     @Override
-    Long read(Object reply) {
-      return number(reply);
+    Long read(Reply reply) {
+      return reply.next();
     }
   }
 }

@@ -32,21 +32,24 @@ final class Operators implements AutoCloseable {
   }
 
   /** Carries out a reset, a lock by hand or a lift. */
-  CompletionStage<Long> manage(Operation.Manage operation) {
-    return carry(operation);
+  CompletionStage<Long> manage(Operation.Manage operation, int partition) {
+    return carry(operation, partition);
   }
 
   /** Judges a look at accounts. */
-  CompletableFuture<Decision> look(Operation.Judge operation) {
-    return carry(operation);
+  CompletableFuture<Decision> look(Operation.Judge operation, int partition) {
+    return carry(operation, partition);
   }
 
-  private <R> CompletableFuture<R> carry(Operation<R> operation) {
+  private <R> CompletableFuture<R> carry(Operation<R> operation, int partition) {
     CompletionStage<?> unused =
         topology
             .tried()
             .thenCompose(
-                tried -> operation.answer.isDone() ? operation.answer : sender.send(operation));
+                tried ->
+                    operation.answer.isDone()
+                        ? operation.answer
+                        : sender.send(operation, partition));
     return operation
         .answer
         .orTimeout(PATIENCE.toMillis(), TimeUnit.MILLISECONDS)

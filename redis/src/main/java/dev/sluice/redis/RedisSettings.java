@@ -33,6 +33,7 @@ public final class RedisSettings {
   private int nodes = 1;
   private boolean cachesDenials = true;
   private boolean looksAtReplicas;
+  private boolean usesFunctions = true;
   private Consumer<StoreFault> onFault = fault -> {};
   private LongSupplier testClock = () -> 0;
 
@@ -67,6 +68,15 @@ public final class RedisSettings {
   /** Looks for a lock at a replica before the master is asked. */
   public RedisSettings readLocksFromReplica() {
     this.looksAtReplicas = true;
+    return this;
+  }
+
+  /**
+   * Whether decisions go by functions (FCALL) where Redis has them; they do by default, and else by
+   * a script (EVALSHA).
+   */
+  public RedisSettings functions(boolean uses) {
+    this.usesFunctions = uses;
     return this;
   }
 
@@ -113,8 +123,8 @@ public final class RedisSettings {
   }
 
   private Sender sender(Topology topology) {
-    Link link = new Link(topology::commands);
-    return new Sender(link, !topology.isCluster(), testClock, topology::dropMaster);
+    Link link = new Link(topology::commands, () -> topology.masters().values(), usesFunctions);
+    return new Sender(link, topology.isCluster(), testClock, topology::dropMaster);
   }
 
   /**

@@ -9,12 +9,14 @@ import dev.sluice.Decision;
 import dev.sluice.IdReusedException;
 import dev.sluice.Intent;
 import dev.sluice.Limit;
+import dev.sluice.Lock;
 import dev.sluice.LockPage;
 import dev.sluice.Plan;
 import dev.sluice.Receipt;
 import dev.sluice.Restriction;
+import dev.sluice.Settled;
+import dev.sluice.Settlement;
 import dev.sluice.Store;
-import io.lettuce.core.cluster.SlotHash;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
@@ -134,11 +136,14 @@ public final class RedisStore implements Store {
 
   @Override
   public CompletionStage<Decision> look(Plan plan) {
-    Map<Integer, List<Charge>> slots = bySlot(plan.charges(), Charge::account);
-    List<CompletableFuture<Decision>> groups =
-        Operation.Judge.parts(plan, slots.values(), false, sender.estimatedNow()).stream()
-            .map(operators::look)
-            .toList();
+    Map<Integer, List<Charge>> partitions = byPartition(plan.charges(), Charge::account);
+    List<Operation.Judge> parts =
+        Operation.Judge.parts(plan, partitions.values(), false, sender.estimatedNow());
+    List<CompletableFuture<Decision>> groups = new ArrayList<>(parts.size());
+    int at = 0;
+    for (int partition : partitions.keySet()) {
+      groups.add(operators.look(parts.get(at++), partition));
+    }
     return CompletableFuture.allOf(groups.toArray(new CompletableFuture<?>[0]))
         .thenApply(
             done -> {
@@ -154,14 +159,15 @@ public final class RedisStore implements Store {
     if (!topology.isCluster()) {
       return ask(new Operation.Judge(plan), 0);
     }
-    Map<Integer, List<Charge>> slots = bySlot(plan.charges(), Charge::account);
-    boolean held = slots.size() > 1 && plan.intent() == Intent.TAKE && anyLocks(plan.charges());
+    Map<Integer, List<Charge>> partitions = byPartition(plan.charges(), Charge::account);
+    boolean held =
+        partitions.size() > 1 && plan.intent() == Intent.TAKE && anyLocks(plan.charges());
     List<Operation.Judge> parts =
-        Operation.Judge.parts(plan, slots.values(), held, sender.estimatedNow());
+        Operation.Judge.parts(plan, partitions.values(), held, sender.estimatedNow());
     List<CompletableFuture<Decision>> groups = new ArrayList<>(parts.size());
     int at = 0;
-    for (int slot : slots.keySet()) {
-      groups.add(ask(parts.get(at++), slot));
+    for (int partition : partitions.keySet()) {
+      groups.add(ask(parts.get(at++), partition));
     }
     if (groups.size() == 1) {
       return groups.get(0);
@@ -172,13 +178,13 @@ public final class RedisStore implements Store {
         .copy(); // whoever stops waiting for it does not stop the giving back
   }
 
-  private CompletableFuture<Decision> ask(Operation.Judge operation, int slot) {
-    return guard == null ? patiently(operation) : guard.judge(operation, slot);
+  private CompletableFuture<Decision> ask(Operation.Judge operation, int partition) {
+    return guard == null ? patiently(operation, partition) : guard.judge(operation, partition);
   }
 
   /** Asks Redis without deadline and policy; for a call that nobody waits for. */
   CompletableFuture<Decision> askRedis(Plan plan) {
-    return sender.send(new Operation.Judge(plan));
+    return sender.send(new Operation.Judge(plan), partition(plan.charges().get(0).account()));
   }
 
   private static boolean anyLocks(List<Charge> charges) {
@@ -214,32 +220,30 @@ public final class RedisStore implements Store {
     }
     List<Decision> decisions = List.copyOf(answered.values());
     boolean denied = decisions.stream().anyMatch(decision -> !decision.allowed());
-    boolean takes = plan.intent() == Intent.TAKE;
-    if (!denied && error == null) {
-      release(parts, decisions);
-      Set<String> refused =
-          decisions.stream()
-              .flatMap(decision -> decision.shadowDenials().stream())
-              .collect(Collectors.toSet());
-      return giveBack(
-              plan, answered, true, entry -> takes && refused.contains(entry.account().rule()))
-          .thenApply(after -> merged(plan, decisions, after));
-    }
+    boolean passes = !denied && error == null;
     // A call with an id that failed may come again, and finds what it took.
     boolean mayComeAgain =
         error != null && plan.id() != null && !(error instanceof IdReusedException);
+    Set<String> refusedInShadow =
+        decisions.stream()
+            .flatMap(decision -> decision.shadowDenials().stream())
+            .collect(Collectors.toSet());
+    Predicate<Receipt.Entry> isGivenBack =
+        entry ->
+            plan.intent().takes()
+                && (passes
+                    ? refusedInShadow.contains(entry.account().rule())
+                    : !mayComeAgain && !entry.terms().countDenied());
     CompletableFuture<Map<Account, List<Balance>>> givenBack =
-        giveBack(
-            plan,
-            answered,
-            mayComeAgain,
-            entry -> takes && !mayComeAgain && !entry.terms().countDenied());
-    release(parts, decisions); // sent behind it: what is left is final
+        giveBack(plan, answered, passes || mayComeAgain, isGivenBack);
+    CompletableFuture<Map<Account, Long>> closed = close(answered, isGivenBack.negate());
     return givenBack.thenCompose(
         after ->
             error != null
                 ? CompletableFuture.failedFuture(Link.cause(error))
-                : CompletableFuture.completedFuture(refused(plan, decisions, after)));
+                : denied
+                    ? CompletableFuture.completedFuture(refused(plan, decisions, after))
+                    : closed.thenApply(locked -> merged(plan, decisions, after, locked)));
   }
 
   /** The refusal by at least one of several slots. */
@@ -262,27 +266,45 @@ public final class RedisStore implements Store {
     return local ? Decision.CountedBy.LOCAL : Decision.CountedBy.STORE;
   }
 
-  /** Says that all slots of a call have answered: what it took and did not get back is final. */
-  private void release(List<Operation.Judge> parts, List<Decision> decisions) {
-    if (parts.get(0).held) {
-      decisions.forEach(this::release);
-    }
+  /**
+   * Says that all slots of a call have answered: what it took and keeps is open no longer. Tells
+   * which accounts that has locked, and until when.
+   */
+  private CompletableFuture<Map<Account, Long>> close(
+      Map<Operation.Judge, Decision> answered, Predicate<Receipt.Entry> which) {
+    Map<Account, Long> locked = new ConcurrentHashMap<>();
+    List<CompletableFuture<?>> steps = new ArrayList<>();
+    answered.forEach(
+        (part, decision) -> {
+          if (part.held
+              && decision instanceof Decision.Allowed allowed
+              && decision.countedBy() == Decision.CountedBy.STORE) {
+            List<Receipt.Entry> open =
+                allowed.receipt().entries().stream()
+                    .filter(which)
+                    .filter(entry -> entry.cost() > 0)
+                    .toList();
+            if (!open.isEmpty()) {
+              CompletableFuture<?> step =
+                  sender
+                      .send(
+                          new Operation.Close(allowed.receipt(), open),
+                          partition(open.get(0).account()))
+                      .thenAccept(locked::putAll);
+              if (open.stream().anyMatch(RedisStore::mayLockNow)) {
+                steps.add(step);
+              }
+            }
+          }
+        });
+    return CompletableFuture.allOf(steps.toArray(new CompletableFuture<?>[0]))
+        .orTimeout(deadline.toNanos(), TimeUnit.NANOSECONDS) // if it is lost, a hold ends it
+        .handle((done, failed) -> locked);
   }
 
-  private void release(Decision decision) {
-    if (decision instanceof Decision.Allowed allowed
-        && decision.countedBy() == Decision.CountedBy.STORE) {
-      Receipt receipt = allowed.receipt();
-      List<Account> locking =
-          receipt.entries().stream()
-              .filter(entry -> entry.terms().lock() != null)
-              .map(Receipt.Entry::account)
-              .toList();
-      if (!locking.isEmpty()) {
-        // If it is lost, what was taken is held for a few seconds longer.
-        CompletableFuture<Long> unused = sender.send(new Operation.Release(receipt.id(), locking));
-      }
-    }
+  private static boolean mayLockNow(Receipt.Entry entry) {
+    Lock lock = entry.terms().lock();
+    return lock != null && lock.on() == Lock.On.LIMIT;
   }
 
   /**
@@ -306,22 +328,19 @@ public final class RedisStore implements Store {
               return;
             }
             if (decision.countedBy() == Decision.CountedBy.LOCAL) {
-              steps.add(
-                  settleLocally(
-                      new Receipt(taken.id(), taken.takenAtMicros(), back, taken.node()), 0));
+              steps.add(settleLocally(taken.with(back), Settlement.GIVEN_BACK));
               return;
             }
-            boolean forgets = !stands && part.callKey() != null;
-            if (forgets || !back.isEmpty()) {
+            if (!back.isEmpty()) {
               Operation.Settle undo =
                   stands
-                      ? Operation.Settle.undoShadow(taken, back)
+                      ? Operation.Settle.undoShadow(part, taken, back)
                       : Operation.Settle.undo(part, taken, back);
-              steps.add(sender.send(undo));
-            }
-            if (!back.isEmpty()) {
-              // Sent right behind it, on the same connection: it costs no time.
-              steps.add(sender.send(look(plan, back)).thenAccept(seen -> note(seen, after)));
+              int partition = partition(back.get(0).account());
+              steps.add(sender.send(undo, partition));
+              // Sent right behind it: it costs no time.
+              steps.add(
+                  sender.send(look(plan, back), partition).thenAccept(seen -> note(seen, after)));
             }
           }
         });
@@ -345,13 +364,18 @@ public final class RedisStore implements Store {
   }
 
   private static Decision merged(
-      Plan plan, List<Decision> decisions, Map<Account, List<Balance>> givenBack) {
+      Plan plan,
+      List<Decision> decisions,
+      Map<Account, List<Balance>> givenBack,
+      Map<Account, Long> locked) {
     Optional<Decision> unmetered = unmetered(decisions);
     if (unmetered.isPresent()) {
       return unmetered.get(); // of one slot nobody counted anything, and the rule allows that
     }
     return Decision.Allowed.of(
-        balances(plan, decisions, givenBack),
+        balances(plan, decisions, givenBack).stream()
+            .map(balance -> locked(balance, locked))
+            .toList(),
         countedBy(decisions),
         () -> {
           List<Receipt.Entry> entries = new ArrayList<>();
@@ -361,11 +385,18 @@ public final class RedisStore implements Store {
             node = receipt.node().isEmpty() ? node : receipt.node();
             receipt.entries().stream()
                 .filter(entry -> !givenBack.containsKey(entry.account()))
+                .map(entry -> locked.containsKey(entry.account()) ? entry.locking() : entry)
                 .forEach(entries::add);
           }
           Receipt first = ((Decision.Allowed) decisions.get(0)).receipt();
-          return new Receipt(first.id(), first.takenAtMicros(), entries, node);
+          return new Receipt(
+              first.id(), first.takenAtMicros(), first.openUntilMicros(), entries, node);
         });
+  }
+
+  private static Balance locked(Balance balance, Map<Account, Long> locked) {
+    Long until = locked.get(balance.account());
+    return until == null ? balance : balance.lockedUntil(until);
   }
 
   /** The balances in the order of the plan: as an account stood after something was given back. */
@@ -426,35 +457,43 @@ public final class RedisStore implements Store {
   }
 
   @Override
-  public CompletionStage<Boolean> settle(Receipt receipt, long actualCost) {
+  public CompletionStage<Settled> settle(Receipt receipt, Settlement settlement) {
     List<Receipt.Entry> counted =
         receipt.entries().stream().filter(entry -> !entry.local()).toList();
-    List<CompletableFuture<Boolean>> parts = new ArrayList<>();
+    List<CompletableFuture<Settled>> parts = new ArrayList<>();
     if (counted.size() < receipt.entries().size()) {
       List<Receipt.Entry> local = receipt.entries().stream().filter(Receipt.Entry::local).toList();
-      CompletableFuture<Boolean> settled =
-          settleLocally(
-              new Receipt(receipt.id(), receipt.takenAtMicros(), local, receipt.node()),
-              actualCost);
+      CompletableFuture<Settled> settled = settleLocally(receipt.with(local), settlement);
       if (settled.isCompletedExceptionally()) {
         return settled; // nothing is half done
       }
       parts.add(settled);
     }
-    for (List<Receipt.Entry> entries : bySlot(counted, Receipt.Entry::account).values()) {
-      if (!entries.isEmpty()) {
-        parts.add(patiently(Operation.Settle.of(receipt, entries, actualCost)));
-      }
-    }
+    byPartition(counted, Receipt.Entry::account)
+        .forEach(
+            (partition, entries) -> {
+              if (!entries.isEmpty()) {
+                String calls =
+                    topology.isCluster()
+                        ? Keyspace.callsBeside(entries.get(0).account())
+                        : Keyspace.CALLS;
+                parts.add(
+                    patiently(Operation.Settle.of(receipt, entries, settlement, calls), partition));
+              }
+            });
     return CompletableFuture.allOf(parts.toArray(new CompletableFuture<?>[0]))
-        .thenApply(done -> parts.stream().anyMatch(CompletableFuture::join));
+        .thenApply(
+            done ->
+                new Settled(
+                    parts.stream().anyMatch(part -> part.join().done()),
+                    parts.stream().mapToLong(part -> part.join().uncharged()).sum()));
   }
 
-  private CompletableFuture<Boolean> settleLocally(Receipt receipt, long actualCost) {
+  private CompletableFuture<Settled> settleLocally(Receipt receipt, Settlement settlement) {
     return guard == null
         ? CompletableFuture.failedFuture(
             new IllegalArgumentException("receipt: counted by a node alone"))
-        : guard.fallback().settle(receipt, actualCost).toCompletableFuture();
+        : guard.fallback().settle(receipt, settlement).toCompletableFuture();
   }
 
   @Override
@@ -463,13 +502,15 @@ public final class RedisStore implements Store {
     if (guard != null) {
       guard.fallback().reset(account);
     }
-    return operators.manage(Operation.Manage.reset(account)).thenApply(existed -> existed == 1);
+    return operators
+        .manage(Operation.Manage.reset(account), partition(account))
+        .thenApply(existed -> existed == 1);
   }
 
   @Override
   public CompletionStage<Restriction> lock(Account account, Duration length, String reason) {
     return operators
-        .manage(Operation.Manage.lock(account, length, reason))
+        .manage(Operation.Manage.lock(account, length, reason), partition(account))
         .thenApply(
             until -> {
               if (guard != null) {
@@ -480,12 +521,14 @@ public final class RedisStore implements Store {
   }
 
   @Override
-  public CompletionStage<Boolean> lift(Account account) {
+  public CompletionStage<Boolean> lift(Account account, boolean keepUsage) {
     confirmedLocks.invalidate(account);
     if (guard != null) {
-      guard.fallback().lift(account);
+      guard.fallback().lift(account, keepUsage);
     }
-    return operators.manage(Operation.Manage.lift(account)).thenApply(was -> was == 1);
+    return operators
+        .manage(Operation.Manage.lift(account, keepUsage), partition(account))
+        .thenApply(was -> was == 1);
   }
 
   /** Looks whether an account is still locked, if this node remembers a lock for an outage. */
@@ -501,15 +544,15 @@ public final class RedisStore implements Store {
             .thenAccept(
                 notice -> {
                   if (LockIndex.until(notice) <= sender.estimatedNow()) {
-                    fallback.lift(account);
+                    fallback.lift(account, true);
                   }
                 });
   }
 
   /** Sends what may take longer than a decision, but not for ever. */
-  private <R> CompletableFuture<R> patiently(Operation<R> operation) {
+  private <R> CompletableFuture<R> patiently(Operation<R> operation, int partition) {
     return sender
-        .send(operation)
+        .send(operation, partition)
         .copy() // it is still carried out if nobody waits for it any more
         .orTimeout(Operators.PATIENCE.toMillis(), TimeUnit.MILLISECONDS)
         .exceptionallyCompose(
@@ -559,17 +602,22 @@ public final class RedisStore implements Store {
     topology.close();
   }
 
-  /** The parts of a plan that one script call can touch; in a Cluster one slot, else all of it. */
-  private <T> Map<Integer, List<T>> bySlot(List<T> parts, Function<T, Account> account) {
+  /** The parts of a plan that one call can touch: in a Cluster a partition, else all of it. */
+  private <T> Map<Integer, List<T>> byPartition(List<T> parts, Function<T, Account> account) {
     if (!topology.isCluster()) {
       return Map.of(0, parts);
     }
-    Map<Integer, List<T>> slots = new LinkedHashMap<>();
+    Map<Integer, List<T>> partitions = new LinkedHashMap<>();
     for (T part : parts) {
-      int slot = SlotHash.getSlot(Keyspace.key(account.apply(part)));
-      slots.computeIfAbsent(slot, none -> new ArrayList<>()).add(part);
+      partitions
+          .computeIfAbsent(partition(account.apply(part)), none -> new ArrayList<>())
+          .add(part);
     }
-    return slots;
+    return partitions;
+  }
+
+  private static int partition(Account account) {
+    return Keyspace.partition(account);
   }
 
   private static Instant instant(long micros) {

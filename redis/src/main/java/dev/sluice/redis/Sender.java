@@ -15,40 +15,37 @@ import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
-import java.util.function.Consumer;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Sends operations to one Redis, or one slot of a Cluster at a time, in as few calls as it can. */
+/** Sends operations to Redis in as few calls as it can. Thread-safe. */
 final class Sender {
   /*
-   * An idle sender sends at once. While MOST_FLYING batches are under way, operations gather, and
-   * the next batch takes as many of them as FULL_BATCH weighs: the cost of a script call is paid once
-   * for all. So batching adds no waiting: whoever waits would have waited for Redis anyway.
-   *
-   * In a Cluster one call can only touch one slot, so operations do not gather: each goes by itself
-   * and the client spreads them over the nodes.
+   * Operations that one call can carry wait in one line: on one Redis all of them, in a Cluster those
+   * of a partition, which lie in one slot. An idle line sends at once. While as many calls are under
+   * way as it may have, operations gather, and the next call takes as many of them as FULL_BATCH
+   * weighs: what a call costs is paid once for all. So gathering adds no waiting: whoever waits would
+   * have waited for Redis anyway.
    */
   private static final Logger LOG = LoggerFactory.getLogger(Sender.class);
   private static final CompletionStage<?> DONE = CompletableFuture.completedFuture(null);
   private static final int MOST_FLYING = 3;
+  private static final int MOST_FLYING_IN_A_PARTITION = 1;
   private static final int FULL_BATCH = 128;
   private static final int MOST_WAITING = 100_000;
   private static final Set<String> SLOT_ON_ITS_WAY = Set.of("tryagain", "moved", "ask");
-  private static final Set<String> NOT_OURS = Set.of("err", "wrongtype");
   private static final int MOST_TRIES = 30;
   private static final int RESEND_MILLIS = 10;
   private static final int LONGEST_PAUSE_MILLIS = 100;
 
   private final Link link;
-  private final boolean gathers;
+  private final boolean isCluster;
   private final LongSupplier testClock;
   private final Runnable onLost;
-  private final Queue<Operation<?>> waiting = new ConcurrentLinkedQueue<>();
+  private final Line[] lines;
   private final AtomicInteger waitingCount = new AtomicInteger();
-  private final AtomicInteger flying = new AtomicInteger();
   private final AtomicLong foreign = new AtomicLong();
   private final Cache<Terms, EncodedTerms> encoded =
       Caffeine.newBuilder().weakKeys().executor(Runnable::run).build();
@@ -60,18 +57,19 @@ final class Sender {
    * @param testClock microseconds to use in place of Redis' clock, or 0 for Redis' own
    * @param onLost looks for the master anew: the one we talk to says that it is none, or nothing
    */
-  Sender(Link link, boolean gathers, LongSupplier testClock, Runnable onLost) {
+  Sender(Link link, boolean isCluster, LongSupplier testClock, Runnable onLost) {
     this.link = link;
-    this.gathers = gathers;
+    this.isCluster = isCluster;
     this.testClock = testClock;
     this.onLost = onLost;
+    this.lines = new Line[isCluster ? Keyspace.PARTITIONS : 1];
+    for (int i = 0; i < lines.length; i++) {
+      lines[i] = new Line(isCluster ? MOST_FLYING_IN_A_PARTITION : MOST_FLYING);
+    }
   }
 
-  <R> CompletableFuture<R> send(Operation<R> operation) {
-    if (!gathers) {
-      sendAlone(operation, true, 1, List.of(estimatedNow()));
-      return operation.answer;
-    }
+  /** Sends an operation on accounts of one partition; on one Redis, of whichever. */
+  <R> CompletableFuture<R> send(Operation<R> operation, int partition) {
     if (waitingCount.incrementAndGet() > MOST_WAITING) {
       waitingCount.decrementAndGet();
       operation.answer.completeExceptionally(
@@ -82,8 +80,7 @@ final class Sender {
               new IllegalStateException("queue full")));
       return operation.answer;
     }
-    waiting.add(operation);
-    sendWaiting();
+    lines[isCluster ? partition : 0].send(operation);
     return operation.answer;
   }
 
@@ -98,193 +95,189 @@ final class Sender {
     return test != 0 ? test : System.currentTimeMillis() * 1_000 + clockOffset;
   }
 
-  private void sendWaiting() {
-    while (!waiting.isEmpty()) {
-      int now = flying.get();
-      if (now >= MOST_FLYING) {
-        return;
-      }
-      if (flying.compareAndSet(now, now + 1)) {
-        CompletionStage<?> landing = flyNext();
-        if (landing
-            .toCompletableFuture()
-            .isDone()) { // not by a callback: a long queue that fails at once would nest it
-          flying.decrementAndGet();
-        } else {
-          landing.whenComplete(
-              (done, error) -> {
-                flying.decrementAndGet();
-                sendWaiting();
-              });
+  /** Operations that one call can carry. */
+  private final class Line {
+    private final Queue<Operation<?>> waiting = new ConcurrentLinkedQueue<>();
+    private final AtomicInteger flying = new AtomicInteger();
+    private final int mostFlying;
+
+    Line(int mostFlying) {
+      this.mostFlying = mostFlying;
+    }
+
+    void send(Operation<?> operation) {
+      waiting.add(operation);
+      sendWaiting();
+    }
+
+    private void sendWaiting() {
+      while (!waiting.isEmpty()) {
+        int now = flying.get();
+        if (now >= mostFlying) {
+          return;
+        }
+        if (flying.compareAndSet(now, now + 1)) {
+          CompletionStage<?> landing = flyNext();
+          if (landing
+              .toCompletableFuture()
+              .isDone()) { // not by a callback: a long queue that fails at once would nest it
+            flying.decrementAndGet();
+          } else {
+            landing.whenComplete(
+                (done, error) -> {
+                  flying.decrementAndGet();
+                  sendWaiting();
+                });
+          }
         }
       }
     }
-  }
 
-  /** Sends the next batch. What nobody waits for any more is not sent. */
-  private CompletionStage<?> flyNext() {
-    Batch batch = new Batch(this::encode, false);
-    int polled = 0;
-    Operation<?> next;
-    while (batch.weight() < FULL_BATCH && (next = waiting.poll()) != null) {
-      polled++;
-      if (!next.answer.isDone()) {
-        batch.add(next, true);
+    /** Sends the next batch. What nobody waits for any more is not sent. */
+    private CompletionStage<?> flyNext() {
+      Batch batch = new Batch();
+      int polled = 0;
+      Operation<?> next;
+      while (batch.weight() < FULL_BATCH && (next = waiting.poll()) != null) {
+        polled++;
+        if (!next.answer.isDone()) {
+          batch.add(next);
+        }
       }
-    }
-    waitingCount.addAndGet(-polled);
-    return fly(batch, 1, List.of(estimatedNow()));
-  }
-
-  private void sendAgain(Operation<?> operation, int tries) {
-    if (!operation.answer.isDone()) { // someone may have stopped waiting in the pause
-      sendAlone(operation, true, tries, List.of(estimatedNow()));
+      waitingCount.addAndGet(-polled);
+      return batch.isEmpty() ? DONE : fly(batch, new Manner(1, false, null, moments()));
     }
   }
 
-  private void sendAlone(Operation<?> operation, boolean quickly, int tries, List<Long> moments) {
-    if (operation.answer.isDone()) {
-      return; // it was given up meanwhile
+  /**
+   * How a call is sent.
+   *
+   * @param tries the how many-th time it is, counted from 1
+   * @param reads whether nothing may be written, because Redis is full
+   * @param full what Redis said then
+   * @param moments those whose calendar rounds are sent along
+   */
+  private record Manner(int tries, boolean reads, @Nullable StoreFault full, List<Long> moments) {
+    Manner next(List<Long> otherMoments) {
+      return new Manner(tries + 1, reads, full, otherMoments);
     }
-    Batch batch = new Batch(this::encode, !gathers);
-    batch.add(operation, quickly);
-    fly(batch, tries, moments);
+
+    Manner reading(StoreFault fault) {
+      return new Manner(tries + 1, true, fault, moments);
+    }
+  }
+
+  private List<Long> moments() {
+    return List.of(estimatedNow());
+  }
+
+  private void sendAlone(Operation<?> operation, Manner manner) {
+    if (!operation.answer.isDone()) { // someone may have stopped waiting meanwhile
+      Batch batch = new Batch();
+      batch.add(operation);
+      CompletionStage<?> unused = fly(batch, manner);
+    }
+  }
+
+  /** Sends a batch; done when Redis has answered, if only that it lacks the library. */
+  private CompletionStage<?> fly(Batch batch, Manner manner) {
+    Batch.Request request =
+        batch.request(this::encode, manner.reads, testClock.getAsLong(), manner.moments, isCluster);
+    try {
+      return link.run(request, manner.reads, (reply, error) -> read(request, manner, reply, error));
+    } catch (RuntimeException | Error e) {
+      read(request, manner, null, e);
+      return DONE;
+    }
   }
 
   private EncodedTerms encode(Terms terms) {
     return encoded.get(terms, EncodedTerms::new);
   }
 
-  /** Sends a batch; done when each of its calls was answered, if only by NOSCRIPT. */
-  private CompletionStage<?> fly(Batch batch, int tries, List<Long> moments) {
-    long test = testClock.getAsLong();
-    Batch.ScriptCall quick;
-    Batch.ScriptCall plain;
-    Batch.ScriptCall whole;
-    try {
-      quick = batch.quickCall(test);
-      plain = batch.plainCall(test);
-      whole = batch.wholeCall(test, moments);
-    } catch (RuntimeException bug) {
-      batch.fail(bug);
-      return DONE;
-    }
-    Consumer<Operation<?>> slow = operation -> sendAlone(operation, false, tries, moments);
-    CompletionStage<?> done = DONE;
-    if (quick != null) {
-      done = run(quick, tries, replies -> batch.readQuick(replies, slow));
-    }
-    if (plain != null) {
-      done = both(done, run(plain, tries, replies -> batch.readPlain(replies, slow)));
-    }
-    if (whole != null) {
-      done = both(done, run(whole, tries, replies -> readWhole(whole, replies, tries, moments)));
-    }
-    return done;
-  }
-
-  @SuppressWarnings("ReferenceEquality") // DONE stands for nothing to wait for
-  private static CompletionStage<?> both(CompletionStage<?> a, CompletionStage<?> b) {
-    return a == DONE ? b : a.thenCombine(b, (x, y) -> x);
-  }
-
-  private CompletionStage<?> run(Batch.ScriptCall call, int tries, Consumer<List<Object>> reader) {
-    try {
-      return link.run(call, (replies, error) -> read(call, tries, reader, replies, error));
-    } catch (RuntimeException | Error e) {
-      read(call, tries, reader, null, e);
-      return DONE;
-    }
-  }
-
   private void read(
-      Batch.ScriptCall call,
-      int tries,
-      Consumer<List<Object>> reader,
-      @Nullable List<Object> replies,
-      @Nullable Throwable error) {
+      Batch.Request request, Manner manner, byte @Nullable [] bytes, @Nullable Throwable error) {
     try {
-      if (replies == null) {
-        fail(call, Objects.requireNonNull(error), tries);
+      if (bytes == null || error != null) {
+        fail(request, Objects.requireNonNull(error), manner);
       } else {
-        List<Object> numbers = Script.numbers(replies);
-        learnClock((Long) numbers.get(0));
-        reader.accept(numbers);
+        read(request, manner, new Reply(bytes));
       }
     } catch (RuntimeException | Error bug) {
-      call.operations().forEach(each -> each.answer.completeExceptionally(bug));
+      request.operations().forEach(each -> each.answer.completeExceptionally(bug));
     }
   }
 
-  private void learnClock(long redisNow) {
+  private void read(Batch.Request request, Manner manner, Reply reply) {
     if (testClock.getAsLong() == 0) {
-      clockOffset = redisNow - System.currentTimeMillis() * 1_000;
+      clockOffset = reply.now - System.currentTimeMillis() * 1_000;
     }
-  }
-
-  private void readWhole(
-      Batch.ScriptCall call, List<Object> replies, int tries, List<Long> moments) {
-    long strangers = (Long) replies.get(1);
-    if (strangers > 0) {
-      foreign.addAndGet(strangers);
-      LOG.warn("Replaced {} values under Sluice's keys that Sluice did not write", strangers);
+    if (reply.foreign > 0) {
+      foreign.addAndGet(reply.foreign);
+      LOG.warn("Replaced {} values under Sluice's keys that Sluice did not write", reply.foreign);
     }
-    for (int i = 0; i < call.operations().size(); i++) {
-      Operation<?> operation = call.operations().get(i);
-      Object reply = replies.get(i + 2);
-      Long moment = Operation.Judge.lacksRounds(reply);
-      if (moment == null) {
-        complete(operation, reply);
-      } else if (tries < MOST_TRIES) {
-        List<Long> more = new ArrayList<>(moments);
-        more.add(moment);
-        sendAlone(operation, false, tries + 1, more);
-      } else {
+    for (Operation<?> operation : request.operations()) {
+      long verdict = reply.peek();
+      if (verdict == Reply.LACKS_ROUND) {
+        reply.next();
+        sendWithRounds(operation, manner, reply.next());
+      } else if (verdict == Reply.ID_REUSED) {
+        reply.next();
         operation.answer.completeExceptionally(
-            new StoreFault(
-                "clock",
-                false,
-                "Redis' clock moves too fast for calendar windows",
-                new IllegalStateException("moment " + moment)));
+            new IdReusedException(
+                operation instanceof Operation.Judge judge
+                    ? String.valueOf(judge.plan.id())
+                    : "of a receipt"));
+      } else if (verdict == Reply.MAY_NOT_WRITE) {
+        reply.next();
+        operation.answer.completeExceptionally(Objects.requireNonNull(manner.full));
+      } else {
+        complete(operation, reply);
       }
     }
   }
 
-  private static <R> void complete(Operation<R> operation, Object reply) {
-    R answer;
-    try {
-      answer = operation.read(reply);
-    } catch (IdReusedException e) { // the mistake of one caller, not of the others in the batch
-      operation.answer.completeExceptionally(e);
-      return;
+  private void sendWithRounds(Operation<?> operation, Manner manner, long moment) {
+    if (manner.tries < MOST_TRIES) {
+      List<Long> more = new ArrayList<>(manner.moments);
+      more.add(moment);
+      sendAlone(operation, manner.next(more));
+    } else {
+      operation.answer.completeExceptionally(
+          new StoreFault(
+              "clock",
+              false,
+              "Redis' clock moves too fast for calendar windows",
+              new IllegalStateException("moment " + moment)));
     }
-    operation.answer.complete(answer);
+  }
+
+  private static <R> void complete(Operation<R> operation, Reply reply) {
+    operation.answer.complete(operation.read(reply));
   }
 
   /** Sends again what was certainly not done, or is safe to do again; fails the rest. */
-  private void fail(Batch.ScriptCall call, Throwable error, int tries) {
+  private void fail(Batch.Request request, Throwable error, Manner manner) {
     StoreFault fault = StoreFault.of(error);
-    // The script for one plan fails before it writes, at a value that is not ours.
-    if (call.script().equals(Script.ONE) && NOT_OURS.contains(fault.kind())) {
-      call.operations().forEach(each -> sendAlone(each, false, tries, List.of(estimatedNow())));
-      return;
-    }
     if (fault.kind().equals("readonly") || fault.kind().equals("timeout")) {
       onLost.run();
     }
     boolean refused = fault.kind().equals("disconnected");
-    boolean resending = fault.unclear() || (tries > 1 && refused);
+    boolean resending = fault.unclear() || (manner.tries > 1 && refused);
     // A Cluster refuses commands while it connects to a node for the first time.
-    boolean tryAgain = SLOT_ON_ITS_WAY.contains(fault.kind()) || (refused && !gathers);
-    for (Operation<?> operation : call.operations()) {
+    boolean tryAgain = SLOT_ON_ITS_WAY.contains(fault.kind()) || (refused && isCluster);
+    boolean isFull = fault.kind().equals("oom") && !manner.reads;
+    for (Operation<?> operation : request.operations()) {
       boolean resend =
-          tries < MOST_TRIES
+          manner.tries < MOST_TRIES
               && !operation.answer.isDone()
               && (tryAgain || (resending && operation.isSafeToResend()));
-      if (resend) {
-        int pause = Math.min(tries * RESEND_MILLIS, LONGEST_PAUSE_MILLIS);
+      if (isFull && operation instanceof Operation.Judge) {
+        sendAlone(operation, manner.reading(fault)); // a denial needs no room
+      } else if (resend) {
+        int pause = Math.min(manner.tries * RESEND_MILLIS, LONGEST_PAUSE_MILLIS);
         CompletableFuture.delayedExecutor(pause, TimeUnit.MILLISECONDS)
-            .execute(() -> sendAgain(operation, tries + 1));
+            .execute(() -> sendAlone(operation, manner.next(moments())));
       } else {
         operation.answer.completeExceptionally(fault);
       }

@@ -71,8 +71,7 @@ class DenialCacheIT {
   }
 
   private long scriptCalls() {
-    return server.info("commandstats", "cmdstat_evalsha")
-        + server.info("commandstats", "cmdstat_eval");
+    return server.libraryCalls();
   }
 
   /** Uses a rule up at both nodes, so that both know of the denial. */

@@ -8,6 +8,7 @@ import dev.sluice.Limit;
 import dev.sluice.OnStoreFailure;
 import dev.sluice.Plan;
 import dev.sluice.Rule;
+import dev.sluice.history.RecordedCalls;
 import java.io.BufferedOutputStream;
 import java.io.DataOutputStream;
 import java.io.IOException;
@@ -52,7 +53,11 @@ final class HistoryRecorder {
    * @param from the moment it was allowed by Redis' clock; for a denial, when it was asked
    * @param to the same moment; for a denial, when it was answered
    */
-  record Entry(int limit, int account, long cost, boolean allowed, long from, long to) {}
+  record Entry(int limit, int account, long cost, boolean allowed, long from, long to) {
+    RecordedCalls.Seen seen() {
+      return new RecordedCalls.Seen(from, to, cost);
+    }
+  }
 
   static Charge charge(int limit, int account, long cost) {
     Rule rule = Rule.named("rule" + limit).limit(LIMITS.get(limit)).build();

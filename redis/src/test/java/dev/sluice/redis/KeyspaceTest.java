@@ -22,7 +22,7 @@ class KeyspaceTest {
     for (int i = 0; i < Keyspace.PARTITIONS; i++) {
       String key = Keyspace.locksKey(i);
       keys.add(key);
-      assertThat(key.length()).as(key).isLessThanOrEqualTo("s1:{abc}:locks".length());
+      assertThat(key.length()).as(key).isLessThanOrEqualTo("s2:{abc}:locks".length());
       assertThat(SlotHash.getSlot(key)).as(key).isBetween(SLOTS_EACH * i, SLOTS_EACH * (i + 1) - 1);
     }
     assertThat(keys).hasSize(Keyspace.PARTITIONS);
@@ -58,7 +58,7 @@ class KeyspaceTest {
       String key = Keyspace.key(account);
       assertThat(SlotHash.getSlot(key)).isEqualTo(slot);
       assertThat(SlotHash.getSlot(Keyspace.lockKey(key))).isEqualTo(slot);
-      assertThat(SlotHash.getSlot(Keyspace.logKey(key))).isEqualTo(slot);
+      assertThat(SlotHash.getSlot(Keyspace.logKey(key, 1))).isEqualTo(slot);
     }
   }
 

@@ -139,7 +139,11 @@ class LocksIT {
       lockAll(store, 300, i -> account("r", i), i -> i < 100 ? HOUR : HOUR.multipliedBy(2));
       IntStream.range(200, 300)
           .forEach(
-              i -> await(i % 2 == 0 ? store.lift(account("r", i)) : store.reset(account("r", i))));
+              i ->
+                  await(
+                      i % 2 == 0
+                          ? store.lift(account("r", i), false)
+                          : store.reset(account("r", i))));
       assertThat(listAll(store, null, 1_000, 200)).hasSize(200);
 
       now[0] += TimeUnit.HOURS.toMicros(1);
@@ -216,7 +220,7 @@ class LocksIT {
         RedisStore store = RedisStore.at(own.uri()).openBare();
         RedisStore other = RedisStore.at(own.uri()).openBare()) {
       await(store.lock(account("r", 1), HOUR, "fraud"));
-      await(other.lift(account("r", 1)));
+      await(other.lift(account("r", 1), false));
       own.pause();
       long start = System.nanoTime();
       CompletableFuture<Restriction> lock =

@@ -71,11 +71,11 @@ class RedisRulesIT {
       assertThatThrownBy(() -> node.publish(signIn(0)))
           .isInstanceOf(RuleErrors.class)
           .hasMessageContaining("(expected: at least 1)");
-      redis.command("SET", "s1:rules", signIn(0));
+      redis.command("SET", "s2:rules", signIn(0));
       RedisCluster.await(() -> node.failure().isPresent());
 
       assertThat(node.rules().find("SignIn").terms()).hasToString("3 per 1h");
-      redis.command("SET", "s1:rules", signIn(4));
+      redis.command("SET", "s2:rules", signIn(4));
       awaitLimit(node, 4);
       assertThat(node.failure()).isEmpty();
     }
@@ -93,11 +93,11 @@ class RedisRulesIT {
       awaitLimit(node, 5);
       long deleted = System.nanoTime();
       redis.command("FLUSHALL");
-      awaitFailure(node, "s1:rules was deleted");
+      awaitFailure(node, "s2:rules was deleted");
       assertThat(Duration.ofNanos(System.nanoTime() - deleted)).isLessThan(Duration.ofSeconds(1));
 
       assertThat(node.rules().find("SignIn").terms()).hasToString("5 per 1h");
-      assertThat(redis.command("GET", "s1:rules")).isEqualTo(signIn(5));
+      assertThat(redis.command("GET", "s2:rules")).isEqualTo(signIn(5));
       RedisCluster.await(() -> node.failure().isEmpty());
       try (RedisRules fresh = RedisRules.watch(redis.uri())) {
         awaitLimit(fresh, 5);
@@ -110,22 +110,22 @@ class RedisRulesIT {
     try (RedisRules node = RedisRules.watch(redis.uri())) {
       node.publish(signIn(5));
       awaitLimit(node, 5);
-      redis.command("DEL", "s1:rules");
-      redis.command("SET", "s1:rules", signIn(6));
+      redis.command("DEL", "s2:rules");
+      redis.command("SET", "s2:rules", signIn(6));
       awaitLimit(node, 6);
-      assertThat(redis.command("GET", "s1:rules")).isEqualTo(signIn(6));
+      assertThat(redis.command("GET", "s2:rules")).isEqualTo(signIn(6));
     }
   }
 
   @Test
   void nodeThatFindsNoRulesAtItsStartSaysSo() {
-    redis.command("DEL", "s1:rules");
+    redis.command("DEL", "s2:rules");
     try (RedisRules node = RedisRules.watch(redis.uri())) {
       assertThat(node.failure())
           .hasValueSatisfying(
               failure ->
-                  assertThat(failure.message()).contains("s1:rules: no rules are published"));
-      assertThat(redis.command("EXISTS", "s1:rules")).isEqualTo("0");
+                  assertThat(failure.message()).contains("s2:rules: no rules are published"));
+      assertThat(redis.command("EXISTS", "s2:rules")).isEqualTo("0");
       node.publish(signIn(1));
       awaitLimit(node, 1);
       RedisCluster.await(() -> node.failure().isEmpty());
@@ -137,17 +137,17 @@ class RedisRulesIT {
     try (RedisRules node = RedisRules.watch(redis.uri())) {
       node.publish(signIn(7));
       awaitLimit(node, 7);
-      redis.command("DEL", "s1:rules");
-      redis.command("RPUSH", "s1:rules", "a list");
-      awaitFailure(node, "s1:rules is not a string (expected: the text of a rule file)");
-      redis.command("SET", "s1:rules", "");
-      awaitFailure(node, "s1:rules was empty");
-      redis.command("EVAL", "redis.call('SET', KEYS[1], ('#'):rep(3000000))", "1", "s1:rules");
-      awaitFailure(node, "s1:rules has too many bytes (expected: at most 1,048,576)");
+      redis.command("DEL", "s2:rules");
+      redis.command("RPUSH", "s2:rules", "a list");
+      awaitFailure(node, "s2:rules is not a string (expected: the text of a rule file)");
+      redis.command("SET", "s2:rules", "");
+      awaitFailure(node, "s2:rules was empty");
+      redis.command("EVAL", "redis.call('SET', KEYS[1], ('#'):rep(3000000))", "1", "s2:rules");
+      awaitFailure(node, "s2:rules has too many bytes (expected: at most 1,048,576)");
       assertThat(node.rules().find("SignIn").terms()).hasToString("7 per 1h");
       assertThatThrownBy(() -> node.publish("#é".repeat(400_000)))
           .isInstanceOf(IllegalArgumentException.class)
-          .hasMessage("s1:rules has too many bytes (expected: at most 1,048,576)");
+          .hasMessage("s2:rules has too many bytes (expected: at most 1,048,576)");
       node.publish(signIn(8));
       awaitLimit(node, 8);
       RedisCluster.await(() -> node.failure().isEmpty());

@@ -17,7 +17,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 class SharedKeysIT {
-  private static final String KEY = "s1:receipt-keys";
+  private static final String KEY = "s2:receipt-keys";
 
   private RedisProcess redis;
 

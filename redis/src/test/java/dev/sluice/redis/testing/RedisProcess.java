@@ -58,7 +58,13 @@ public final class RedisProcess implements AutoCloseable {
   /** Starts a server from a file of settings that it may rewrite, such as a Sentinel's. */
   public static RedisProcess startWithFile(Binary binary, String settings, String... arguments) {
     try {
-      Path file = Files.createTempFile("sluice-redis", ".conf");
+      // Sentinels sync it often; in memory that never holds them up.
+      Path memory = Path.of("/dev/shm");
+      Path file =
+          Files.isWritable(memory)
+              ? Files.createTempFile(memory, "sluice-redis", ".conf")
+              : Files.createTempFile("sluice-redis", ".conf");
+      file.toFile().deleteOnExit();
       Files.writeString(file, settings);
       List<String> all = new ArrayList<>(List.of(file.toString()));
       all.addAll(Arrays.asList(arguments));
@@ -100,10 +106,19 @@ public final class RedisProcess implements AutoCloseable {
     signal("CONT");
   }
 
-  /** Starts it again on the same port, after {@link #kill}. */
-  public void restart() {
+  public boolean isAlive() {
+    return process.isAlive();
+  }
+
+  /** Whether it runs and is nobody's replica. */
+  public boolean isMaster() {
+    return isAlive() && command("INFO", "replication").contains("role:master");
+  }
+
+  /** Starts it again on the same port, after {@link #kill}, with these settings besides. */
+  public void restart(String... more) {
     try {
-      process = launch();
+      process = launch(more);
     } catch (IOException e) {
       throw new UncheckedIOException(e);
     }
@@ -113,7 +128,7 @@ public final class RedisProcess implements AutoCloseable {
   /** Sends one command as words and returns the raw reply's first line, or the bulk's text. */
   public String command(String... words) {
     try (Socket socket = new Socket(InetAddress.getLoopbackAddress(), port)) {
-      socket.setSoTimeout(5_000);
+      socket.setSoTimeout(20_000);
       StringBuilder request = new StringBuilder("*" + words.length + "\r\n");
       for (String word : words) {
         int length = word.getBytes(StandardCharsets.UTF_8).length;
@@ -160,6 +175,19 @@ public final class RedisProcess implements AutoCloseable {
     return line.toString();
   }
 
+  /** How often decisions have asked this server, as functions or as a script. */
+  public long libraryCalls() {
+    return info("commandstats", "cmdstat_fcall")
+        + info("commandstats", "cmdstat_fcall_ro")
+        + info("commandstats", "cmdstat_evalsha");
+  }
+
+  /** Makes the server forget the library, in both forms. */
+  public void forgetLibrary() {
+    command("SCRIPT", "FLUSH");
+    command("FUNCTION", "FLUSH"); // an error before Redis 7
+  }
+
   /** A number out of INFO, such as {@code calls} of {@code cmdstat_evalsha}. */
   public long info(String section, String name) {
     for (String line : command("INFO", section).split("\r?\n", -1)) {
@@ -192,6 +220,9 @@ public final class RedisProcess implements AutoCloseable {
   public void close() {
     process.destroyForcibly();
     awaitEnd();
+    if (Files.notExists(folder)) {
+      return; // closed before
+    }
     try (Stream<Path> files = Files.walk(folder)) {
       files.sorted((a, b) -> b.compareTo(a)).forEach(file -> file.toFile().delete());
     } catch (IOException e) {
@@ -199,10 +230,12 @@ public final class RedisProcess implements AutoCloseable {
     }
   }
 
-  private Process launch() throws IOException {
-    return new ProcessBuilder(command)
+  private Process launch(String... more) throws IOException {
+    List<String> words = new ArrayList<>(command);
+    words.addAll(Arrays.asList(more));
+    return new ProcessBuilder(words)
         .redirectErrorStream(true)
-        .redirectOutput(ProcessBuilder.Redirect.DISCARD)
+        .redirectOutput(ProcessBuilder.Redirect.appendTo(log().toFile()))
         .start();
   }
 
@@ -217,10 +250,24 @@ public final class RedisProcess implements AutoCloseable {
         }
       } catch (UncheckedIOException e) {
         if (!process.isAlive() || System.nanoTime() > end) {
-          throw new IllegalStateException("redis-server did not start: " + command, e);
+          throw new IllegalStateException(
+              "redis-server did not start: %s%n%s".formatted(command, lastWords()), e);
         }
       }
       pauseBriefly();
+    }
+  }
+
+  private Path log() {
+    return folder.resolve("log");
+  }
+
+  private String lastWords() {
+    try {
+      List<String> lines = Files.readAllLines(log());
+      return String.join("\n", lines.subList(Math.max(0, lines.size() - 10), lines.size()));
+    } catch (IOException e) {
+      return "no log: " + e;
     }
   }
 

@@ -2,6 +2,8 @@ package dev.sluice.redis.testing;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.stream.Collectors;
 
 /** A master, a replica, and three Sentinels that watch over them. */
@@ -12,18 +14,21 @@ public final class RedisSentinels implements AutoCloseable {
   private final RedisProcess replica;
   private final List<RedisProcess> sentinels = new ArrayList<>();
 
-  private RedisSentinels(RedisProcess.Binary binary) {
-    master = RedisProcess.start(binary, "--repl-diskless-sync-delay", "0");
+  private RedisSentinels(RedisProcess.Binary binary, int downAfterMillis, List<String> more) {
+    List<String> all = new ArrayList<>(List.of("--repl-diskless-sync-delay", "0"));
+    all.addAll(more);
+    master = RedisProcess.start(binary, all.toArray(new String[0]));
+    replica = RedisProcess.start(binary, all.toArray(new String[0]));
     String port = Integer.toString(master.port());
-    replica = RedisProcess.start(binary, "--replicaof", "127.0.0.1 " + port);
+    replica.command("REPLICAOF", "127.0.0.1", port);
     RedisCluster.await(() -> master.info("replication", "connected_slaves") == 1);
     String settings =
         """
         sentinel monitor %1$s 127.0.0.1 %2$s 2
-        sentinel down-after-milliseconds %1$s 1000
-        sentinel failover-timeout %1$s 3000
+        sentinel down-after-milliseconds %1$s %3$d
+        sentinel failover-timeout %1$s %4$d
         """
-            .formatted(NAME, port);
+            .formatted(NAME, port, downAfterMillis, Math.min(3 * downAfterMillis, 10_000));
     for (int i = 0; i < 3; i++) {
       sentinels.add(RedisProcess.startWithFile(binary, settings, "--sentinel"));
     }
@@ -31,7 +36,39 @@ public final class RedisSentinels implements AutoCloseable {
   }
 
   public static RedisSentinels start(RedisProcess.Binary binary) {
-    return new RedisSentinels(binary);
+    return new RedisSentinels(binary, 1_000, List.of());
+  }
+
+  /** Sentinels that do not give up a master, however busy the machine is, unless told to. */
+  public static RedisSentinels startPatient(RedisProcess.Binary binary, String... settings) {
+    RedisSentinels patient = new RedisSentinels(binary, 20_000, List.of(settings));
+    // A Sentinel that was held up for two seconds trusts no clock and does nothing for thirty,
+    // which
+    // on a busy machine is often. From Redis 7 on it can be told otherwise.
+    patient.sentinels.forEach(
+        it -> it.command("SENTINEL", "DEBUG", "TILT-TRIGGER", "60000", "TILT-PERIOD", "1000"));
+    return patient;
+  }
+
+  /** Has the replica of now promoted; returns when every Sentinel names it as the master. */
+  public void promote(RedisProcess chosen) {
+    RedisProcess asked = sentinels.get(0);
+    AtomicLong askAgainNanos = new AtomicLong(System.nanoTime());
+    RedisCluster.await(
+        () -> {
+          // An attempt that meets anything slow is given up; another may be asked for.
+          if (!names(asked, chosen) && System.nanoTime() >= askAgainNanos.get()) {
+            asked.command("SENTINEL", "FAILOVER", NAME);
+            askAgainNanos.set(System.nanoTime() + TimeUnit.SECONDS.toNanos(5));
+          }
+          return sentinels.stream().allMatch(sentinel -> names(sentinel, chosen));
+        });
+  }
+
+  private static boolean names(RedisProcess sentinel, RedisProcess master) {
+    return sentinel
+        .command("SENTINEL", "GET-MASTER-ADDR-BY-NAME", NAME)
+        .endsWith("\n" + master.port());
   }
 
   private static boolean knowsAll(RedisProcess sentinel) {
@@ -53,6 +90,7 @@ public final class RedisSentinels implements AutoCloseable {
     return master;
   }
 
+  /** The replica of the beginning. */
   public RedisProcess replica() {
     return replica;
   }

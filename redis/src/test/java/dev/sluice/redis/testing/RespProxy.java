@@ -36,7 +36,7 @@ public final class RespProxy implements AutoCloseable {
   /** A command on its way: on which connection, counted from 1, and its first word. */
   public record Command(int connection, String name) {
     public boolean isScript() {
-      return name.equals("EVALSHA") || name.equals("EVAL");
+      return name.equals("EVALSHA") || name.equals("FCALL") || name.equals("FCALL_RO");
     }
   }
 

@@ -6,6 +6,8 @@ import dev.sluice.LockPage;
 import dev.sluice.Plan;
 import dev.sluice.Receipt;
 import dev.sluice.Restriction;
+import dev.sluice.Settled;
+import dev.sluice.Settlement;
 import dev.sluice.Store;
 import java.time.Duration;
 import java.util.concurrent.CompletionStage;
@@ -18,8 +20,8 @@ public record SharedStore(Store store) implements Store {
   }
 
   @Override
-  public CompletionStage<Boolean> settle(Receipt receipt, long actualCost) {
-    return store.settle(receipt, actualCost);
+  public CompletionStage<Settled> settle(Receipt receipt, Settlement settlement) {
+    return store.settle(receipt, settlement);
   }
 
   @Override
@@ -33,8 +35,8 @@ public record SharedStore(Store store) implements Store {
   }
 
   @Override
-  public CompletionStage<Boolean> lift(Account account) {
-    return store.lift(account);
+  public CompletionStage<Boolean> lift(Account account, boolean keepUsage) {
+    return store.lift(account, keepUsage);
   }
 
   @Override

@@ -1,0 +1,87 @@
+package dev.sluice;
+
+import java.util.Arrays;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What a call really cost, and whose usage is forgiven.
+ *
+ * @param cost what it cost by every rule that {@code costs} does not name; null if what was taken
+ * @param costs what it cost, by rule
+ * @param forgiven the accounts whose usage is forgotten, by their facets: {@code login+ip}
+ */
+public record Settlement(@Nullable Long cost, Map<String, Long> costs, Set<String> forgiven) {
+  /** What was taken stands; of a reservation, for good. */
+  public static final Settlement CONFIRMED = new Settlement(null, Map.of(), Set.of());
+
+  /** All that was taken is given back. */
+  public static final Settlement GIVEN_BACK = of(0);
+
+  public Settlement {
+    if (cost != null) {
+      checkCost("actualCost", cost);
+    }
+    costs.forEach((rule, each) -> checkCost("costs: " + rule, each));
+    costs = Map.copyOf(costs);
+    forgiven = Set.copyOf(forgiven);
+    if (forgiven.size() > Bounds.MOST_ACCOUNTS) {
+      throw new IllegalArgumentException(
+          "forgiven: %,d (expected: at most %d)".formatted(forgiven.size(), Bounds.MOST_ACCOUNTS));
+    }
+  }
+
+  /** One cost by every rule of the call. */
+  public static Settlement of(long cost) {
+    return new Settlement(cost, Map.of(), Set.of());
+  }
+
+  /** The same with another cost by one rule. */
+  public Settlement costing(String rule, long actualCost) {
+    Map<String, Long> more = new TreeMap<>(costs);
+    more.put(rule, actualCost);
+    return new Settlement(cost, more, forgiven);
+  }
+
+  /**
+   * The same, forgetting what accounts have used.
+   *
+   * @param facets the facets of an account, joined by '+'
+   */
+  public Settlement forgiving(String... facets) {
+    return new Settlement(cost, costs, Set.copyOf(Arrays.asList(facets)));
+  }
+
+  /** What the call cost an account. */
+  public long costOf(Receipt.Entry entry) {
+    Long named = costs.get(entry.account().rule());
+    return named != null ? named : cost != null ? cost : entry.cost();
+  }
+
+  /** Whether the usage of an account is forgotten. */
+  public boolean forgives(Account account) {
+    return forgiven.stream()
+        .anyMatch(
+            facets ->
+                Set.copyOf(Arrays.asList(facets.split("\\+", -1)))
+                    .equals(account.identity().facets().keySet()));
+  }
+
+  /** Refuses a cost by a rule that took nothing. */
+  void checkAgainst(Receipt receipt) {
+    for (String rule : costs.keySet()) {
+      if (receipt.entries().stream().noneMatch(entry -> entry.account().rule().equals(rule))) {
+        throw new IllegalArgumentException(
+            "costs: rule %s (expected: a rule of the receipt)".formatted(Text.quoted(rule)));
+      }
+    }
+  }
+
+  private static void checkCost(String name, long cost) {
+    if (cost < 0 || cost > Limit.LARGEST) {
+      throw new IllegalArgumentException(name + ": " + cost + " (expected: 0 to 2^52)");
+    }
+  }
+}

@@ -1,0 +1,81 @@
+package dev.sluice.memory;
+
+import dev.sluice.Terms;
+
+/** Terms as a row needs them: how each limit counts, and where its numbers stand. */
+final class Form {
+  /** The form of a row that has counted nothing yet. */
+  static final Form NONE = new Form();
+
+  final Kind[] kinds;
+  final int width;
+  private final Terms terms;
+
+  @SuppressWarnings("NullAway") // no terms are those of nobody
+  private Form() {
+    this.terms = null;
+    this.kinds = new Kind[0];
+    this.width = 0;
+  }
+
+  Form(Terms terms) {
+    this.terms = terms;
+    this.kinds = new Kind[terms.limits().size()];
+    int at = 0;
+    for (int i = 0; i < kinds.length; i++) {
+      kinds[i] = Kind.of(terms.limits().get(i), at);
+      at += kinds[i].width();
+    }
+    this.width = at;
+  }
+
+  /** Whether it is that of some terms. */
+  @SuppressWarnings("ReferenceEquality") // the same terms need no comparing; equal ones are rare
+  boolean isOf(Terms others) {
+    return terms == others;
+  }
+
+  Terms terms() {
+    return terms;
+  }
+
+  /** Whether the numbers of a row of another form mean the same under this one. */
+  boolean reads(Form other) {
+    if (other.kinds.length != kinds.length) {
+      return false;
+    }
+    for (int i = 0; i < kinds.length; i++) {
+      if (!kinds[i].isSame(other.kinds[i])) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  /**
+   * The kind of another form that has counted for each kind of this one: the same, else one of the
+   * same kind; -1 if there is none.
+   */
+  int[] match(Form other) {
+    int[] found = new int[kinds.length];
+    boolean[] taken = new boolean[other.kinds.length];
+    for (int i = 0; i < found.length; i++) {
+      found[i] = -1;
+      for (int j = 0; j < taken.length && found[i] < 0; j++) {
+        if (!taken[j] && kinds[i].isSame(other.kinds[j])) {
+          found[i] = j;
+          taken[j] = true;
+        }
+      }
+    }
+    for (int i = 0; i < found.length; i++) {
+      for (int j = 0; j < taken.length && found[i] < 0; j++) {
+        if (!taken[j] && kinds[i].getClass() == other.kinds[j].getClass()) {
+          found[i] = j;
+          taken[j] = true;
+        }
+      }
+    }
+    return found;
+  }
+}

@@ -1,0 +1,290 @@
+package dev.sluice.memory;
+
+import dev.sluice.Balance;
+import dev.sluice.Charge;
+import dev.sluice.Durations;
+import dev.sluice.Intent;
+import dev.sluice.Lock;
+import dev.sluice.Plan;
+import dev.sluice.Terms;
+import dev.sluice.Verdict;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Judges plans: each is taken whole or leaves every row as it was. The same steps as in judge.lua,
+ * beside the Redis store. Whoever asks holds the monitors of all rows.
+ */
+final class Judge {
+  private final Plan plan;
+  private final long now;
+  private final Case first;
+
+  /** What is found out, as {@link Verdict} reads it. */
+  private final long[] numbers;
+
+  /** One charge of a plan, and the row that has to pay it. */
+  static final class Case {
+    private final Charge charge;
+    private final Row row;
+    private final @Nullable Case next;
+    private final long time;
+    private final long asked;
+    private final boolean fits;
+    private final boolean neverFits;
+    private Row state;
+
+    Case(Charge charge, Row row, Form form, long now, @Nullable Case next) {
+      this.charge = charge;
+      this.row = row;
+      this.next = next;
+      this.state = row.at(form, now);
+      this.time = state.time(now);
+      this.asked = Math.max(1, charge.cost());
+      boolean hasRoom = true;
+      boolean never = false;
+      for (Kind kind : form.kinds) {
+        hasRoom &= kind.fits(kind.used(state, time), asked);
+        never |= kind.neverFits(asked);
+      }
+      this.fits = hasRoom && !state.isLocked(now);
+      this.neverFits = never;
+    }
+
+    /** The row itself, as far as it was brought, to be changed. */
+    Row writable(long now) {
+      if (state != row) {
+        row.become(state);
+        state = row;
+      }
+      row.forgetClosed(now);
+      return row;
+    }
+  }
+
+  private Judge(Plan plan, Case first, long now) {
+    this.plan = plan;
+    this.now = now;
+    this.first = first;
+    this.numbers = new long[Verdict.size(plan)];
+  }
+
+  /** The numbers of a plan's {@link Verdict}. */
+  static long[] judge(Plan plan, Case first, long now) {
+    Judge judge = new Judge(plan, first, now);
+    return switch (plan.intent()) {
+      case PEEK -> judge.tell(judge.allFit(), true, false);
+      case RECORD -> judge.record();
+      case TAKE, RESERVE -> judge.take();
+    };
+  }
+
+  /**
+   * Takes a charge that is alone, if all there is to do is to count it; null if there is more. The
+   * way of nearly every call: no object but its numbers.
+   */
+  static long @Nullable [] takeAlone(Charge charge, Row row, long now) {
+    Terms terms = charge.terms();
+    long cost = charge.cost();
+    Lock rule = terms.lock();
+    boolean mayLock = row.lock != null || (rule != null && rule.on() != Lock.On.DENIAL);
+    if (mayLock || cost == 0 || row.written > now || !row.form.isOf(terms)) {
+      return null;
+    }
+    Kind[] kinds = row.form.kinds;
+    for (Kind kind : kinds) {
+      if (!kind.fits(kind.used(row, now), cost)) {
+        return null;
+      }
+    }
+    row.forgetClosed(now);
+    row.advance(now);
+    long[] numbers = new long[Verdict.HEAD + Verdict.OF_CHARGE + Verdict.OF_LIMIT * kinds.length];
+    numbers[0] = 1;
+    numbers[1] = now;
+    numbers[Verdict.HEAD] = Verdict.TAKEN;
+    numbers[Verdict.HEAD + 2] = now;
+    int at = Verdict.HEAD + Verdict.OF_CHARGE;
+    for (Kind kind : kinds) {
+      numbers[at + Verdict.MARK] = kind.add(row, now, cost * kind.scale);
+      numbers[at] = kind.remaining(row.numbers[kind.at]);
+      numbers[at + 2] = kind.resetAfter(row, now);
+      at += Verdict.OF_LIMIT;
+    }
+    return numbers;
+  }
+
+  /** The first verdict on a call that came again, told by the balances of now. */
+  static long[] stand(Plan plan, boolean allowed, Case first, long now) {
+    return new Judge(plan, first, now).tell(allowed, !allowed, false);
+  }
+
+  private boolean allFit() {
+    for (Case each = first; each != null; each = each.next) {
+      if (!each.fits && each.charge.enforced()) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  private long[] record() {
+    int at = Verdict.HEAD;
+    for (Case each = first; each != null; each = each.next) {
+      count(each, at);
+      at += size(each);
+    }
+    return tell(true, false, false);
+  }
+
+  private long[] take() {
+    boolean allowed = allFit();
+    int at = Verdict.HEAD;
+    for (Case each = first; each != null; each = each.next) {
+      if (allowed && !isRefusedInShadow(each)) {
+        count(each, at);
+        numbers[at] |= Verdict.TAKEN;
+      } else if (allowed || each.charge.enforced()) {
+        refuse(each);
+      }
+      at += size(each);
+    }
+    return tell(allowed, !allowed, true);
+  }
+
+  /** How many numbers a charge has. */
+  private static int size(Case one) {
+    return Verdict.OF_CHARGE + Verdict.OF_LIMIT * one.state.form.kinds.length;
+  }
+
+  /** Whether a rule in shadow mode refuses a charge: then it counts none of its charges. */
+  private boolean isRefusedInShadow(Case one) {
+    if (one.charge.enforced()) {
+      return false;
+    }
+    for (Case each = first; each != null; each = each.next) {
+      if (!each.fits && each.charge.rule().name().equals(one.charge.rule().name())) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  /** What a refusal leaves: a lock on who overdrew, and the knock where knocks count. */
+  private void refuse(Case one) {
+    Terms terms = one.charge.terms();
+    if (one.row.isAhead(one.state.form, now)) {
+      one.writable(now); // else it would be used up anew with every call
+    }
+    Row row = one.state;
+    if (one.neverFits || row.isLocked(now)) {
+      return;
+    }
+    Lock rule = terms.lock();
+    if (rule != null
+        && !row.fitsWithoutOpen(now, one.asked)
+        && (rule.on() == Lock.On.DENIAL || row.fitsWithoutOpen(now, 1))) {
+      one.writable(now).lock(rule, now);
+    }
+    if (terms.countDenied() && one.charge.cost() > 0) {
+      Row written = one.writable(now);
+      written.advance(one.time);
+      for (Kind kind : written.form.kinds) {
+        kind.record(written, one.time, one.charge.cost(), false);
+      }
+    }
+  }
+
+  private void count(Case one, int at) {
+    long cost = one.charge.cost();
+    if (cost > 0) {
+      Row row = one.writable(now);
+      count(row, one.charge.terms(), plan.intent(), cost, now, numbers, at);
+      if (plan.intent() == Intent.RESERVE) {
+        row.reserve(cost, now, now + Durations.micros(plan.hold()));
+      }
+    }
+  }
+
+  /**
+   * Counts a cost, and locks the account if that is what it leads to.
+   *
+   * @param numbers gets what the {@link Verdict} says of it, from a place on
+   */
+  static void count(
+      Row row, Terms terms, Intent intent, long cost, long now, long[] numbers, int at) {
+    long time = row.time(now);
+    Kind[] kinds = row.form.kinds;
+    Lock rule = terms.lock();
+    // A reservation uses up nothing while its fate is open.
+    boolean mayLock = rule != null && intent != Intent.RESERVE && !row.isLocked(now);
+    boolean hadRoom = mayLock && row.fitsWithoutOpen(now, 1);
+    boolean overdraws = mayLock && !row.fitsWithoutOpen(now, cost);
+    row.advance(time);
+    int limitAt = at + Verdict.OF_CHARGE;
+    for (Kind kind : kinds) {
+      mayLock &= !kind.neverFits(cost);
+      if (intent == Intent.RECORD) {
+        numbers[limitAt + Verdict.UNCHARGED] = kind.record(row, time, cost, true);
+      } else {
+        numbers[limitAt + Verdict.MARK] = kind.add(row, time, cost * kind.scale);
+      }
+      limitAt += Verdict.OF_LIMIT;
+    }
+    if (rule == null || !mayLock) {
+      return;
+    }
+    if (rule.on() == Lock.On.DENIAL ? overdraws : hadRoom && !row.fitsWithoutOpen(now, 1)) {
+      row.lock(rule, now);
+      numbers[at] |= Verdict.LOCKED;
+    }
+  }
+
+  /**
+   * Fills in the rest.
+   *
+   * @param asks whether the charges are still to be paid
+   * @param takes whether all that fit were paid, but those that a rule in shadow mode refuses
+   */
+  private long[] tell(boolean allowed, boolean asks, boolean takes) {
+    numbers[0] = allowed ? 1 : 0;
+    numbers[1] = now;
+    int at = Verdict.HEAD;
+    for (Case each = first; each != null; each = each.next) {
+      tell(each, asks || (takes && isRefusedInShadow(each)), at);
+      at += size(each);
+    }
+    return numbers;
+  }
+
+  /** What the limits of an account have to say to a charge, or, if it was counted, after it. */
+  private void tell(Case one, boolean asks, int start) {
+    Row row = one.state;
+    long left = row.lockLeft(now);
+    long time = row.time(now);
+    numbers[start + 1] = left == 0 ? 0 : now + left;
+    numbers[start + 2] = time;
+    int at = start + Verdict.OF_CHARGE;
+    for (Kind kind : row.form.kinds) {
+      long used = kind.used(row, time);
+      long reset = kind.resetAfter(row, time);
+      numbers[at] = kind.remaining(used);
+      numbers[at + 1] = asks ? wait(one, row, kind, used) : 0;
+      numbers[at + 2] = reset == 0 ? 0 : reset + time - now;
+      at += Verdict.OF_LIMIT;
+    }
+  }
+
+  private long wait(Case one, Row row, Kind kind, long used) {
+    long time = row.time(now);
+    long own = kind.retryAfter(row, time, used, one.asked);
+    if (own == Balance.NEVER) {
+      return -1;
+    }
+    long wait = own == 0 ? 0 : own + time - now;
+    boolean othersAreOpen = plan.intent() == Intent.RESERVE && wait > 0 && row.open(now) > 0;
+    if (othersAreOpen && row.fitsWithoutOpen(now, one.asked)) {
+      wait = Math.min(wait, row.openUntil - now);
+    }
+    return Math.max(wait, row.lockLeft(now));
+  }
+}

@@ -1,0 +1,88 @@
+package dev.sluice.redis;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
+import java.util.HexFormat;
+
+/**
+ * What Redis runs: the Lua files beside this class, as a library of functions and as a script.
+ *
+ * <p>The name of the library carries a digest of its text, so that two versions can be used side by
+ * side while a new one is rolled out.
+ */
+final class Library {
+  /** The beginning of the name of every library, whatever its version. */
+  static final String PREFIX = "sluice_";
+
+  private static final String[] FILES = {
+    "basics",
+    "kinds",
+    "token_bucket",
+    "fixed_window",
+    "sliding_window",
+    "sliding_log",
+    "row",
+    "locks",
+    "judge",
+  };
+  private static final int DIGITS = 16;
+
+  private static final String BODY = body();
+
+  /** The name of the library, and of the function that judges. */
+  static final String NAME = PREFIX + digest(BODY).substring(0, DIGITS);
+
+  /** The same function, which may be called where nothing can be written. */
+  static final String READING_NAME = NAME + "_reading";
+
+  /** The text of the library, for FUNCTION LOAD. */
+  static final String TEXT =
+      """
+      #!lua name=%1$s
+      %3$s
+      redis.register_function('%1$s', run)
+      redis.register_function{function_name='%2$s', callback=run, flags={'no-writes'}}
+      """
+          .formatted(NAME, READING_NAME, BODY);
+
+  /** The same as a script, for EVAL. */
+  static final String SCRIPT = BODY + "\nreturn run(KEYS, ARGV)\n";
+
+  /** The digest of the script, for EVALSHA. */
+  static final String SCRIPT_DIGEST = digest(SCRIPT);
+
+  private Library() {}
+
+  private static String body() {
+    StringBuilder body = new StringBuilder();
+    for (String file : FILES) {
+      body.append(read(file + ".lua")).append('\n');
+    }
+    return body.toString();
+  }
+
+  private static String read(String name) {
+    try (InputStream in = Library.class.getResourceAsStream(name)) {
+      if (in == null) {
+        throw new IllegalStateException("missing from the jar: " + name);
+      }
+      return new String(in.readAllBytes(), StandardCharsets.UTF_8);
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  private static String digest(String text) {
+    try {
+      byte[] digest =
+          MessageDigest.getInstance("SHA-1").digest(text.getBytes(StandardCharsets.UTF_8));
+      return HexFormat.of().formatHex(digest);
+    } catch (NoSuchAlgorithmException e) {
+      throw new IllegalStateException("every JVM has SHA-1", e);
+    }
+  }
+}

@@ -1,0 +1,73 @@
+-- Fixed window: admits at most its limit in each round of a cycle.
+--
+-- One number: what was used in the round in which the row was written. Rounds are all of one length since
+-- the epoch, or those of a calendar, of which the caller names the ones around now.
+
+local fixed_window = {letter = 'f', code = 2, width = 1, format = 'I7', bytes = 7, parameters = 1}
+
+-- limit, a number for the cycle, the length of a round or 0, and if so start and end of some rounds
+function fixed_window.limit(quota, cycle, length, ...)
+  return {
+    kind = fixed_window, quota = quota, scale = 1, most = quota, debt = 0, length = length,
+    rounds = length == 0 and {...} or nil, horizon = length, shape = {cycle},
+  }
+end
+
+function fixed_window.of_shape(cycle)
+  return fixed_window.limit(0, cycle, 1)
+end
+
+-- The start and the end of the round of a moment. If the caller did not name it, nothing may be written.
+local function round(limit, moment)
+  if limit.length > 0 then
+    local start = moment - rest(moment, limit.length)
+    return start, start + limit.length
+  end
+  local rounds = limit.rounds
+  for i = 1, #rounds, 2 do
+    if rounds[i] <= moment and moment < rounds[i + 1] then
+      return rounds[i], rounds[i + 1]
+    end
+  end
+  lacking_round = moment
+  return moment, moment + 1
+end
+
+function fixed_window.used(limit, row, at, now)
+  return row.written >= round(limit, now) and row[at] or 0
+end
+
+function fixed_window.advance(limit, row, at, now, used)
+  row[at] = used
+end
+
+function fixed_window.add(limit, row, at, now, amount)
+  row[at] = row[at] + amount
+  return 0
+end
+
+function fixed_window.drop(limit, row, at, amount)
+  row[at] = row[at] - amount
+end
+
+function fixed_window.opens_after(limit, row, at, now, amount)
+  local _, finish = round(limit, now)
+  return finish - now
+end
+
+function fixed_window.reset_after(limit, row, at, now, used)
+  local _, finish = round(limit, now)
+  return used > 0 and finish - now or 0
+end
+
+function fixed_window.give_back(limit, row, at, now, amount, mark)
+  local start = round(limit, now)
+  if mark >= start and row.written >= start then
+    row[at] = max(0, row[at] - amount)
+  end
+end
+
+-- A round cut short by a longer cycle counts in it.
+function fixed_window.convert(limit, row, at, from, old, old_at, now)
+  row[at] = old.written >= round(limit, now) and old[old_at] or 0
+end

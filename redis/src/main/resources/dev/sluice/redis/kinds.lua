@@ -1,0 +1,50 @@
+-- What all kinds of limits share. A kind counts in amounts: tokens are cut into units, so that any rate
+-- is exact; other kinds count costs as they are. The same functions as in Kind.java.
+--
+-- A limit:  kind, quota, scale (the amount of a cost of 1), most (the amount that can be used), debt
+--           (how far below empty it can get), and what its kind needs.
+-- A row:    see row.lua. `at` is the place of a limit's numbers in it; the first is the amount used.
+-- What counts at a moment is computed once, and handed to the functions that need it as `used`.
+-- All times are microseconds. `now` is never before the row was written.
+
+-- The counts of a sliding window behind the numbers of a row: see row.lua.
+local counts_of, set_counts
+
+local function never_fits(limit, cost)
+  return cost > limit.quota
+end
+
+local function fits(limit, used, cost)
+  return cost <= limit.quota and used + cost * limit.scale <= limit.most
+end
+
+local function remaining(limit, used)
+  local left = limit.most - used
+  if left <= 0 then
+    return 0
+  end
+  local part = left % limit.scale
+  return (left - (part < 0 and part + limit.scale or part)) / limit.scale
+end
+
+-- 0 if a cost fits; else how long until it does, or NEVER.
+local function retry_after(limit, row, at, now, used, cost)
+  if never_fits(limit, cost) then
+    return NEVER
+  end
+  local over = used + cost * limit.scale - limit.most
+  return over <= 0 and 0 or limit.kind.opens_after(limit, row, at, now, over)
+end
+
+-- Counts a cost that need not fit. Says what could not be charged.
+local function record(limit, row, at, now, cost, into_debt)
+  local used, scale = row[at], limit.scale
+  local ceiling = max(used, into_debt and limit.most + limit.debt or limit.most)
+  local counted = min(cost, div(ceiling, scale) + 1)
+  local excess = max(0, used + counted * scale - ceiling)
+  limit.kind.add(limit, row, at, now, counted * scale)
+  if excess > 0 then
+    limit.kind.drop(limit, row, at, excess)
+  end
+  return cost - counted + ceil_div(excess, scale)
+end

@@ -1,0 +1,165 @@
+-- Sliding window: in any interval of length `window` it admits at most its limit.
+--
+-- Three numbers: what was used when the row was written, what of it in the part of that moment, and how many
+-- closed parts there are before it. The counts of these stand behind the numbers of the row. Parts are
+-- consecutive and of one precision each. A part counts in full while any moment of it lies within the
+-- window, so what was used comes back up to one precision late. A call in the part of the one before it
+-- touches only the numbers.
+
+local sliding_window = {letter = 's', code = 3, width = 3, format = 'I7I7I2', bytes = 16, parameters = 3}
+
+-- limit, window, precision. A count has four bytes if that is enough for the limit.
+function sliding_window.limit(quota, window, precision, bytes)
+  bytes = bytes or (quota < 2147483648 and 4 or 7)
+  return {
+    kind = sliding_window, quota = quota, scale = 1, most = quota, debt = 0,
+    window = window, precision = precision, bytes = bytes, cell = '<I' .. bytes,
+    largest = bytes == 4 and 4294967295 or EXACT,
+    horizon = window + precision, shape = {window, precision, bytes},
+  }
+end
+
+function sliding_window.of_shape(window, precision, bytes)
+  return sliding_window.limit(0, window, precision, bytes)
+end
+
+-- The part of a moment, which may lie before the epoch.
+local function part(limit, moment)
+  if moment < 0 then
+    return -ceil_div(-moment, limit.precision)
+  end
+  return div(moment, limit.precision)
+end
+
+-- When a part leaves the window.
+local function leaves_at(limit, part)
+  return (part + 1) * limit.precision - 1 + limit.window
+end
+
+-- The first part that the row has a count of.
+local function first_part(limit, row, at)
+  return part(limit, row.written) - row[at + 2]
+end
+
+-- How many closed parts have left the window; one more if the newest has, too.
+local function gone(limit, row, at, now)
+  if now == row.written then
+    return 0
+  end
+  local oldest = part(limit, now - limit.window + 1)
+  return max(0, min(row[at + 2] + 1, oldest - first_part(limit, row, at)))
+end
+
+-- The i-th count, from 0; the last is that of the newest part.
+local function count(limit, row, at, i)
+  if i == row[at + 2] then
+    return row[at + 1]
+  end
+  return (unpack_(limit.cell, counts_of(row, at), i * limit.bytes + 1))
+end
+
+local function set_count(limit, row, at, i, number)
+  if i == row[at + 2] then
+    row[at + 1] = number
+  else
+    local counts, bytes = counts_of(row, at), limit.bytes
+    set_counts(row, at, sub(counts, 1, i * bytes) .. pack(limit.cell, number) .. sub(counts, (i + 1) * bytes + 1))
+  end
+end
+
+function sliding_window.used(limit, row, at, now)
+  local left, used = gone(limit, row, at, now), row[at]
+  if left > row[at + 2] then
+    return 0
+  end
+  for i = 0, left - 1 do
+    used = used - count(limit, row, at, i)
+  end
+  return max(0, used)
+end
+
+function sliding_window.advance(limit, row, at, now, used)
+  local left, new = gone(limit, row, at, now), part(limit, now) - part(limit, row.written)
+  if left == 0 and new == 0 then
+    return
+  end
+  row[at] = used
+  if used == 0 then
+    row[at + 1], row[at + 2] = 0, 0
+    set_counts(row, at, '')
+    return
+  end
+  local counts = sub(counts_of(row, at), left * limit.bytes + 1)
+  if new > 0 then
+    local closed = min(row[at + 1], limit.largest) -- more than it allows, after a change
+    counts = counts .. pack(limit.cell, closed) .. rep('\0', (new - 1) * limit.bytes)
+    row[at], row[at + 1] = row[at] - row[at + 1] + closed, 0
+  end
+  row[at + 2] = row[at + 2] - left + new
+  set_counts(row, at, counts)
+end
+
+function sliding_window.add(limit, row, at, now, amount)
+  row[at], row[at + 1] = row[at] + amount, row[at + 1] + amount
+  return 0
+end
+
+function sliding_window.drop(limit, row, at, amount)
+  local left, i = amount, 0
+  while left > 0 and i <= row[at + 2] do
+    local counted = count(limit, row, at, i)
+    local less = min(left, counted)
+    if less > 0 then
+      set_count(limit, row, at, i, counted - less)
+    end
+    left, i = left - less, i + 1
+  end
+  row[at] = row[at] - amount
+end
+
+function sliding_window.opens_after(limit, row, at, now, amount)
+  local i = gone(limit, row, at, now)
+  local back = count(limit, row, at, i)
+  while back < amount and i < row[at + 2] do
+    i = i + 1
+    back = back + count(limit, row, at, i)
+  end
+  return leaves_at(limit, first_part(limit, row, at) + i) - now
+end
+
+function sliding_window.reset_after(limit, row, at, now, used)
+  if used == 0 then
+    return 0
+  end
+  local i, left = row[at + 2], gone(limit, row, at, now)
+  while i >= left and count(limit, row, at, i) == 0 do
+    i = i - 1
+  end
+  return i < left and 0 or leaves_at(limit, first_part(limit, row, at) + i) - now
+end
+
+function sliding_window.give_back(limit, row, at, now, amount, mark)
+  local i = part(limit, mark) - first_part(limit, row, at)
+  if i >= gone(limit, row, at, now) and i <= row[at + 2] then
+    local counted = count(limit, row, at, i)
+    local less = min(amount, counted)
+    set_count(limit, row, at, i, counted - less)
+    row[at] = row[at] - less
+  end
+end
+
+-- Each count moves to the part of its latest possible moment, so it leaves no sooner.
+function sliding_window.convert(limit, row, at, from, old, old_at, now)
+  row.written = 0
+  for i = gone(from, old, old_at, now), old[old_at + 2] do
+    local counted = count(from, old, old_at, i)
+    local latest = min(now, (first_part(from, old, old_at) + i + 1) * from.precision - 1)
+    if counted > 0 then
+      sliding_window.advance(limit, row, at, latest, sliding_window.used(limit, row, at, latest))
+      row.written = latest
+      sliding_window.add(limit, row, at, latest, counted)
+    end
+  end
+  sliding_window.advance(limit, row, at, now, sliding_window.used(limit, row, at, now))
+  row.written = now
+end

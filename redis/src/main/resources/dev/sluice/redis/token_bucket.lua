@@ -1,0 +1,63 @@
+-- Token bucket: in any interval of length t it admits at most capacity + refill * t / period.
+--
+-- One number: the units that the bucket lacked when the row was written. It gains `units_per_micro` of
+-- them a microsecond until it lacks none. A bucket in debt lacks more than its capacity.
+
+local token_bucket = {letter = 'b', code = 1, width = 1, format = 'I7', bytes = 7, parameters = 2}
+
+-- capacity, units per token, units per microsecond, debt
+function token_bucket.limit(capacity, units_per_token, units_per_micro, debt)
+  return {
+    kind = token_bucket, quota = capacity, scale = units_per_token, most = capacity * units_per_token,
+    debt = debt * units_per_token, units_per_micro = units_per_micro,
+    horizon = ceil_div(capacity * units_per_token, units_per_micro),
+    shape = {units_per_token, units_per_micro},
+  }
+end
+
+function token_bucket.of_shape(units_per_token, units_per_micro)
+  return token_bucket.limit(0, units_per_token, units_per_micro, 0)
+end
+
+-- What a bucket lacks some time after it lacked so much.
+local function lacking(limit, units, elapsed)
+  local left = units - elapsed * limit.units_per_micro
+  return left > 0 and left or 0
+end
+
+function token_bucket.used(limit, row, at, now)
+  return lacking(limit, row[at], now - row.written)
+end
+
+function token_bucket.advance(limit, row, at, now, used)
+  row[at] = used
+end
+
+function token_bucket.add(limit, row, at, now, amount)
+  row[at] = row[at] + amount
+  return row[at]
+end
+
+function token_bucket.drop(limit, row, at, amount)
+  row[at] = row[at] - amount
+end
+
+function token_bucket.opens_after(limit, row, at, now, amount)
+  return ceil_div(amount, limit.units_per_micro)
+end
+
+function token_bucket.reset_after(limit, row, at, now, used)
+  return limit.units_per_micro == 1 and used or ceil_div(used, limit.units_per_micro)
+end
+
+-- What the take left lacking has refilled since, as far as it has.
+function token_bucket.give_back(limit, row, at, now, amount, mark, number)
+  local coming = lacking(limit, number, max(0, now - mark))
+  row[at] = max(0, row[at] - min(amount, coming))
+end
+
+-- Tokens keep their number, not their time. A token partly back counts as still out.
+function token_bucket.convert(limit, row, at, from, old, old_at, now)
+  local out = ceil_div(token_bucket.used(from, old, old_at, now), from.scale)
+  row[at] = min(out, div(limit.most + limit.debt, limit.scale)) * limit.scale
+end
