@@ -2,6 +2,7 @@ package dev.sluice.server;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import dev.sluice.Text;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.util.List;
@@ -32,8 +33,11 @@ final class CheckCommand implements Callable<Integer> {
   @Parameters(index = "1..*", paramLabel = "FACET=VALUE", description = "such as login=ann")
   private List<String> identity = List.of();
 
-  @Option(names = "--cost", description = "default: 1")
-  private @Nullable Long cost;
+  @Option(
+      names = "--cost",
+      paramLabel = "[RULE=]N",
+      description = "by every rule, or by one of them, such as tokens=1200; default: 1")
+  private List<String> costs = List.of();
 
   @Option(names = "--id", description = "makes the call safe to send again")
   private @Nullable String id;
@@ -50,9 +54,7 @@ final class CheckCommand implements Callable<Integer> {
     }
     ObjectNode facets = body.putObject("identity");
     Remote.facets(identity).forEach(facets::put);
-    if (cost != null) {
-      body.put("cost", cost);
-    }
+    costs.forEach(cost -> put(cost, body));
     if (id != null) {
       body.put("id", id);
     }
@@ -69,6 +71,25 @@ final class CheckCommand implements Callable<Integer> {
     }
     out.flush();
     return answer.path("allowed").asBoolean() ? 0 : DENIED;
+  }
+
+  private static void put(String cost, ObjectNode body) {
+    int equals = cost.lastIndexOf('=');
+    long number;
+    try {
+      number = Long.parseLong(cost.substring(equals + 1));
+    } catch (NumberFormatException e) {
+      throw new Remote.Refused(
+          List.of(
+              "cost: %s (expected: a whole number, or one by rule such as tokens=1200)"
+                  .formatted(Text.quoted(cost))),
+          e);
+    }
+    if (equals < 0) {
+      body.put("cost", number);
+    } else {
+      body.withObjectProperty("costs").put(cost.substring(0, equals), number);
+    }
   }
 
   private static String reason(JsonNode answer) {

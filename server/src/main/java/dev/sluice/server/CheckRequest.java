@@ -10,7 +10,6 @@ import dev.sluice.Text;
 import dev.sluice.http.RequestFacets;
 import java.io.IOException;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
@@ -20,7 +19,8 @@ import org.jspecify.annotations.Nullable;
 /** The body of {@code POST /v1/check}, on its way to become a call. Used by one thread. */
 final class CheckRequest {
   private static final List<String> MEMBERS =
-      List.of("rule", "rules", "identity", "cost", "id", "intent");
+      List.of("rule", "rules", "identity", "cost", "costs", "id", "intent");
+  private static final List<Intent> INTENTS = List.of(Intent.TAKE, Intent.PEEK, Intent.RECORD);
   private static final int LONGEST_INTENT = 32;
   private static final Identity SOMEBODY = Identity.of("x", "y");
 
@@ -29,6 +29,7 @@ final class CheckRequest {
   private boolean nameless; // a rule was given, and complained about already
   private @Nullable Map<String, String> facets;
   private long cost = 1;
+  private Map<String, Long> costs = Map.of();
   private @Nullable String id;
   private Intent intent = Intent.TAKE;
 
@@ -40,12 +41,15 @@ final class CheckRequest {
     List<String> errors = new ArrayList<>(JsonInput.read(body, MEMBERS, request::member));
     List<String> names = request.names(errors);
     Identity identity = request.identity(known, errors);
+    if (!names.isEmpty()) {
+      checkCosts(request.costs, names, "a rule that the call does not name", errors);
+    }
     int others = errors.size();
     unknown(names, known.rules(), errors);
     if (!errors.isEmpty()) {
       throw new BadInput(errors, others == 0);
     }
-    return new Call(names, identity, request.cost, request.id, request.intent);
+    return new Call(names, identity, request.cost, request.costs, request.id, request.intent);
   }
 
   private void member(String name, JsonInput input) throws IOException {
@@ -70,6 +74,10 @@ final class CheckRequest {
         Long given = input.number(name);
         cost = given == null ? 1 : given;
       }
+      case "costs" -> {
+        Map<String, Long> given = input.numbers(name, Bounds.MOST_RULES, Bounds.LONGEST_RULE_NAME);
+        costs = given == null ? Map.of() : given;
+      }
       case "id" -> id = checkedId(input);
       case "intent" -> intent = checkedIntent(input);
       default -> throw new IllegalStateException(name);
@@ -88,7 +96,7 @@ final class CheckRequest {
 
   private static Intent checkedIntent(JsonInput input) throws IOException {
     String text = input.string("intent", LONGEST_INTENT);
-    for (Intent intent : Intent.values()) {
+    for (Intent intent : INTENTS) {
       if (intent.name().toLowerCase(Locale.ROOT).equals(text)) {
         return intent;
       }
@@ -96,8 +104,7 @@ final class CheckRequest {
     if (text != null) {
       input.error(
           "intent: %s (expected: one of %s)"
-              .formatted(
-                  Text.quoted(text), Arrays.toString(Intent.values()).toLowerCase(Locale.ROOT)));
+              .formatted(Text.quoted(text), INTENTS.toString().toLowerCase(Locale.ROOT)));
     }
     return Intent.TAKE;
   }
@@ -142,6 +149,22 @@ final class CheckRequest {
       Identity.of(name, value);
     } catch (IllegalArgumentException e) {
       errors.add(String.valueOf(e.getMessage()));
+    }
+  }
+
+  /**
+   * Tells every cost that is for none of some rules.
+   *
+   * @param found what such a rule is
+   */
+  static void checkCosts(
+      Map<String, Long> costs, List<String> rules, String found, List<String> errors) {
+    for (String rule : costs.keySet()) {
+      if (!rules.contains(rule)) {
+        errors.add(
+            "%s: %s (expected: one of %s)"
+                .formatted(JsonInput.path("costs", rule), found, Text.listed(rules)));
+      }
     }
   }
 

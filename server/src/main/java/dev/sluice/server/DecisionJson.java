@@ -91,9 +91,17 @@ final class DecisionJson {
       long until = balance.lockedUntilMicros();
       writeUntil(json, until == 0 ? OptionalLong.empty() : OptionalLong.of(millis(until)));
       json.writeBooleanField("enforced", balance.enforced());
+      writeUncharged(json, balance.uncharged());
       json.writeEndObject();
     }
     json.writeEndArray();
+  }
+
+  /** What could not be charged; there only if that is anything. */
+  static void writeUncharged(JsonGenerator json, long uncharged) throws IOException {
+    if (uncharged != 0) {
+      json.writeNumberField("uncharged", uncharged);
+    }
   }
 
   /** The facets one by one, and the canonical text that names the same identity in a query. */

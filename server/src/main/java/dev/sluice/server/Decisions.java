@@ -13,6 +13,7 @@ import com.linecorp.armeria.server.ServiceRequestContext;
 import dev.sluice.Call;
 import dev.sluice.Decision;
 import dev.sluice.Identity;
+import dev.sluice.Settled;
 import dev.sluice.http.HttpAnswer;
 import dev.sluice.http.RequestFacets;
 import java.nio.charset.StandardCharsets;
@@ -73,8 +74,17 @@ final class Decisions {
   private CompletionStage<HttpResponse> settle(byte[] body) {
     SettleRequest request = SettleRequest.parse(body, receipts);
     return edge.limiter()
-        .settle(request.receipt(), request.cost())
-        .thenApply(done -> Replies.ok(json -> json.writeBooleanField("settled", done)));
+        .settle(request.receipt(), request.settlement())
+        .thenApply(settled -> settled(request, settled));
+  }
+
+  private HttpResponse settled(SettleRequest request, Settled settled) {
+    meters.settled(request.receipt(), request.settlement(), settled);
+    return Replies.ok(
+        json -> {
+          json.writeBooleanField("settled", settled.done());
+          DecisionJson.writeUncharged(json, settled.uncharged());
+        });
   }
 
   /** {@code ANY /v1/gate/{rule}}. */

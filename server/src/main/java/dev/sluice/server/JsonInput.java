@@ -201,11 +201,27 @@ final class JsonInput {
   /** An object of at most {@code most} strings; otherwise errors, and null. */
   @Nullable Map<String, String> texts(String name, int most, int longestName, int longest)
       throws IOException {
+    return object(name, "an object of strings", most, longestName, path -> string(path, longest));
+  }
+
+  /** An object of at most {@code most} whole numbers; otherwise errors, and null. */
+  @Nullable Map<String, Long> numbers(String name, int most, int longestName) throws IOException {
+    return object(name, "an object of whole numbers", most, longestName, this::number);
+  }
+
+  /** Reads a value; if it is not as wanted, that is an error, and null. */
+  @FunctionalInterface
+  private interface Value<T> {
+    @Nullable T read(String path) throws IOException;
+  }
+
+  private <T> @Nullable Map<String, T> object(
+      String name, String expected, int most, int longestName, Value<T> reader) throws IOException {
     if (json.currentToken() != JsonToken.START_OBJECT) {
-      wrong(name, "an object of strings");
+      wrong(name, expected);
       return null;
     }
-    Map<String, String> values = new LinkedHashMap<>();
+    Map<String, T> values = new LinkedHashMap<>();
     int before = errors.size();
     int count = 0;
     while (json.nextToken() == JsonToken.FIELD_NAME) {
@@ -221,7 +237,7 @@ final class JsonInput {
             "a name of %,d characters".formatted(member.length()),
             "at most %,d".formatted(longestName));
       }
-      String value = string(path(name, member), longest);
+      T value = reader.read(path(name, member));
       if (value != null && values.put(member, value) != null) {
         error(path(name, member) + ": there twice (expected: once)");
       }
@@ -232,7 +248,7 @@ final class JsonInput {
     return errors.size() == before ? values : null;
   }
 
-  private static String path(String name, String member) {
+  static String path(String name, String member) {
     return name + "." + Text.quoted(member);
   }
 

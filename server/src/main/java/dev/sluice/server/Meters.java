@@ -1,8 +1,13 @@
 package dev.sluice.server;
 
+import dev.sluice.Account;
+import dev.sluice.Balance;
 import dev.sluice.Decision;
 import dev.sluice.Limiter;
+import dev.sluice.Receipt;
 import dev.sluice.Rule;
+import dev.sluice.Settled;
+import dev.sluice.Settlement;
 import dev.sluice.Store;
 import dev.sluice.redis.StoreFault;
 import io.micrometer.core.instrument.Counter;
@@ -32,9 +37,13 @@ final class Meters {
   private static final List<String> FAULTS_TO_EXPECT =
       List.of("timeout", "connection", "disconnected");
 
+  /** In place of a rule, if several were settled above what they took. No rule has this name. */
+  static final String SEVERAL_RULES = "*";
+
   private final PrometheusMeterRegistry registry =
       new PrometheusMeterRegistry(PrometheusConfig.DEFAULT);
   private final Map<String, Counter[]> decisions = new ConcurrentHashMap<>();
+  private final Map<String, Counter> uncharged = new ConcurrentHashMap<>();
   private final Timer latency;
   private final Counter overloads;
   private final Counter degradedSeconds;
@@ -140,6 +149,53 @@ final class Meters {
     for (String rule : decision.shadowDenials()) {
       counters(rule)[3].increment();
     }
+    countUncharged(decision.balances());
+  }
+
+  /** Counts what a record could not charge: of each account, at the limit that took the least. */
+  private void countUncharged(List<Balance> balances) {
+    Account account = null;
+    long most = 0;
+    for (Balance balance : balances) {
+      if (account != null && !balance.account().equals(account)) {
+        countUncharged(account.rule(), most);
+        most = 0;
+      }
+      account = balance.account();
+      most = Math.max(most, balance.uncharged());
+    }
+    if (account != null) {
+      countUncharged(account.rule(), most);
+    }
+  }
+
+  /** Counts what a settlement could not charge. */
+  void settled(Receipt receipt, Settlement settlement, Settled settled) {
+    if (settled.uncharged() > 0) {
+      List<String> raised =
+          receipt.entries().stream()
+              .filter(entry -> settlement.costOf(entry) > entry.cost())
+              .map(entry -> entry.account().rule())
+              .distinct()
+              .toList();
+      countUncharged(raised.size() == 1 ? raised.get(0) : SEVERAL_RULES, settled.uncharged());
+    }
+  }
+
+  private void countUncharged(String rule, long cost) {
+    if (cost > 0) {
+      uncharged(rule).increment((double) cost);
+    }
+  }
+
+  private Counter uncharged(String rule) {
+    return uncharged.computeIfAbsent(
+        rule,
+        unknown ->
+            Counter.builder("sluice.uncharged")
+                .description("Cost of records and settlements that no limit could take, by rule")
+                .tag("rule", rule)
+                .register(registry));
   }
 
   /** Counts a fault of the store. */
@@ -185,6 +241,9 @@ final class Meters {
 
   /** Makes the counters of rules that nobody has called yet, so that they read 0. */
   void expect(List<Rule> rules) {
-    rules.forEach(rule -> counters(rule.name()));
+    for (Rule rule : rules) {
+      counters(rule.name());
+      uncharged(rule.name());
+    }
   }
 }

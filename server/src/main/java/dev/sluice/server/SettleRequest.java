@@ -1,46 +1,73 @@
 package dev.sluice.server;
 
+import dev.sluice.Bounds;
 import dev.sluice.Receipt;
+import dev.sluice.Settlement;
+import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /** The body of {@code POST /v1/settle}. */
-record SettleRequest(Receipt receipt, long cost) {
+record SettleRequest(Receipt receipt, Settlement settlement) {
+  /** Members as they are read, with what is wrong with them told already. */
+  private static final class Given {
+    private @Nullable String receipt;
+    private @Nullable Long cost;
+    private Map<String, Long> costs = Map.of();
+    private boolean costGiven;
+
+    void member(String name, JsonInput input) throws IOException {
+      switch (name) {
+        case "receipt" -> receipt = input.string(name, Receipts.LONGEST_TEXT);
+        case "cost" -> {
+          costGiven = true;
+          cost = input.number(name);
+        }
+        case "costs" -> {
+          costGiven = true;
+          Map<String, Long> given =
+              input.numbers(name, Bounds.MOST_RULES, Bounds.LONGEST_RULE_NAME);
+          costs = given == null ? Map.of() : given;
+        }
+        default -> throw new IllegalStateException(name);
+      }
+    }
+  }
+
   /** What a body asks for; {@link BadInput} names everything that is wrong. */
   static SettleRequest parse(byte[] body, Receipts receipts) {
-    @Nullable String[] text = new String[1];
-    @Nullable Long[] cost = new Long[1];
-    boolean[] costGiven = new boolean[1];
+    Given given = new Given();
     List<String> errors =
-        new ArrayList<>(
-            JsonInput.read(
-                body,
-                List.of("receipt", "cost"),
-                (name, input) -> {
-                  if (name.equals("receipt")) {
-                    text[0] = input.string(name, Receipts.LONGEST_TEXT);
-                  } else {
-                    costGiven[0] = true;
-                    cost[0] = input.number(name);
-                  }
-                }));
-    if (text[0] == null && errors.isEmpty()) {
+        new ArrayList<>(JsonInput.read(body, List.of("receipt", "cost", "costs"), given::member));
+    String text = given.receipt;
+    if (text == null && errors.isEmpty()) {
       errors.add("receipt: missing (expected: the receipt of an allowed check)");
     }
-    if (!costGiven[0]) {
-      errors.add("cost: missing (expected: what the call really cost; 0 gives all back)");
+    if (!given.costGiven) {
+      errors.add(
+          "cost: missing (expected: what the call really cost, or costs by rule; 0 gives all back)");
     }
-    Optional<Receipt> receipt = text[0] == null ? Optional.empty() : receipts.open(text[0]);
-    if (text[0] != null && receipt.isEmpty()) {
+    Optional<Receipt> receipt = text == null ? Optional.empty() : receipts.open(text);
+    if (text != null && receipt.isEmpty()) {
       errors.add(
           "receipt: not sealed with a key of this service (expected: the receipt of a check)");
     }
-    Long actual = cost[0];
-    if (actual == null || !errors.isEmpty()) {
+    receipt.ifPresent(
+        found ->
+            CheckRequest.checkCosts(
+                given.costs, rules(found), "a rule by which the call took nothing", errors));
+    if (!errors.isEmpty()) {
       throw new BadInput(errors, false);
     }
-    return new SettleRequest(receipt.orElseThrow(), actual);
+    return new SettleRequest(
+        receipt.orElseThrow(), new Settlement(given.cost, given.costs, Set.of()));
+  }
+
+  private static List<String> rules(Receipt receipt) {
+    return receipt.entries().stream().map(entry -> entry.account().rule()).distinct().toList();
   }
 }

@@ -40,8 +40,8 @@ class BadInputTest {
       delimiter = '|',
       quoteCharacter = '`',
       value = {
-        "`` | body: empty (expected: a JSON object with [rule, rules, identity, cost, id, intent])",
-        "[] | body: not an object (expected: a JSON object with [rule, rules, identity, cost, id, intent])",
+        "`` | body: empty (expected: a JSON object with [rule, rules, identity, cost, costs, id, intent])",
+        "[] | body: not an object (expected: a JSON object with [rule, rules, identity, cost, costs, id, intent])",
         "{} | rule: missing (expected: rule with a name, or rules with several); identity: missing (expected: an object such as {\"login\": \"ann\"})",
         "{\"rule\":1} | rule: a number (expected: a string); identity: missing (expected: an object such as {\"login\": \"ann\"})",
         "{\"rule\":\"SecureLogin\"} | identity: missing (expected: an object such as {\"login\": \"ann\"})",
@@ -54,7 +54,13 @@ class BadInputTest {
         "{\"rule\":\"SecureLogin\",\"identity\":{\"login\":\"a\"},\"cost\":-1,\"id\":\"\"} | cost: -1 (expected: a whole number, 0 to 2^52); id: '' (expected: 1 to 128 visible ASCII characters)",
         "{\"rule\":\"SecureLogin\",\"identity\":{\"login\":\"a\"},\"cost\":1.5} | cost: a number (expected: a whole number, 0 to 2^52)",
         "{\"rule\":\"SecureLogin\",\"identity\":{\"login\":\"a\"},\"cost\":99999999999999999999999} | cost: 99999999999999999999… (expected: a whole number, 0 to 2^52)",
-        "{\"rule\":\"SecureLogin\",\"identity\":{\"login\":\"a\"},\"cots\":1} | 'cots': unknown (did you mean 'cost'?)",
+        "{\"rule\":\"SecureLogin\",\"identity\":{\"login\":\"a\"},\"idd\":1} | 'idd': unknown (did you mean 'id'?)",
+        "{\"rule\":\"SecureLogin\",\"identity\":{\"login\":\"a\"},\"costs\":7} | costs: a number (expected: an object of whole numbers)",
+        "{\"rule\":\"SecureLogin\",\"identity\":{\"login\":\"a\"},\"costs\":{\"SecureLogin\":\"7\"}} | costs.'SecureLogin': a string (expected: a whole number, 0 to 2^52)",
+        "{\"rule\":\"SecureLogin\",\"identity\":{\"login\":\"a\"},\"costs\":{\"SecureLogin\":-1}} | costs.'SecureLogin': -1 (expected: a whole number, 0 to 2^52)",
+        "{\"rule\":\"SecureLogin\",\"identity\":{\"login\":\"a\"},\"costs\":{\"SecureLogin\":1,\"SecureLogin\":1}} | costs.'SecureLogin': there twice (expected: once)",
+        "{\"rule\":\"SecureLogin\",\"identity\":{\"login\":\"a\"},\"costs\":{\"Api\":1}} | costs.'Api': a rule that the call does not name (expected: one of SecureLogin)",
+        "{\"rules\":[\"SecureLogin\",\"PromoQuery\"],\"identity\":{\"login\":\"a\"},\"costs\":{\"SecureLogon\":1,\"b\":2}} | costs.'SecureLogon': a rule that the call does not name (expected: one of SecureLogin, PromoQuery); costs.'b': a rule that the call does not name (expected: one of SecureLogin, PromoQuery)",
         "{\"rule\":\"SecureLogin\",\"identity\":{\"login\":\"a\"},\"intent\":\"grab\"} | intent: 'grab' (expected: one of [take, peek, record])",
         "{\"rule\":\"SecureLogin\",\"identity\":{}} | rule 'SecureLogin': the call has no facets (expected: login)",
         "{\"rule\":\"SecureLogin\",\"identity\":{\"login\":\"\"}} | rule 'SecureLogin': the call has no facets (expected: login)",
@@ -243,7 +249,33 @@ class BadInputTest {
     assertThat(sluice.post("/v1/settle", "{}").errors())
         .containsExactly(
             "receipt: missing (expected: the receipt of an allowed check)",
-            "cost: missing (expected: what the call really cost; 0 gives all back)");
+            "cost: missing (expected: what the call really cost, or costs by rule; 0 gives all back)");
+  }
+
+  @Test
+  void aSettlementByARuleThatTookNothingIsRefusedAndSettlesNothing() {
+    String receipt =
+        sluice
+            .post("/v1/check", "{\"rule\":\"SecureLogin\",\"identity\":{\"login\":\"settler\"}}")
+            .json()
+            .path("receipt")
+            .asText();
+
+    Sluice.Answer refused =
+        sluice.post(
+            "/v1/settle", "{\"receipt\":\"" + receipt + "\",\"cost\":0,\"costs\":{\"Api\":1}}");
+
+    assertThat(refused.status()).isEqualTo(400);
+    assertThat(refused.errors())
+        .containsExactly(
+            "costs.'Api': a rule by which the call took nothing (expected: one of SecureLogin)");
+    assertThat(
+            sluice
+                .post("/v1/settle", "{\"receipt\":\"" + receipt + "\",\"cost\":0}")
+                .json()
+                .path("settled")
+                .asBoolean())
+        .isTrue();
   }
 
   @ParameterizedTest

@@ -114,6 +114,28 @@ class BoundsTest {
     assertThat(refused(call)).containsExactly("rules: %,d (expected: 1 to 32)".formatted(count));
   }
 
+  @ParameterizedTest
+  @ValueSource(ints = {33, 10_000})
+  void moreThan32CostsAreRefused(int count) {
+    ObjectNode call = call(1);
+    ObjectNode costs = call.putObject("costs");
+    IntStream.range(0, count).forEach(i -> costs.put("unknown" + i, 1));
+
+    assertThat(refused(call))
+        .containsExactly("costs: %,d members (expected: at most 32)".formatted(count));
+  }
+
+  @Test
+  void theLongNameOfARuleInCostsIsRefused() {
+    ObjectNode call = call(1);
+    call.putObject("costs").put("r".repeat(101), 1);
+
+    assertThat(refused(call))
+        .containsExactly(
+            "costs.'%s…': a name of 101 characters (expected: at most 100)"
+                .formatted("r".repeat(64)));
+  }
+
   @Test
   void aLongRuleNameIsRefused() {
     assertThat(refused(call(1).put("rule", "r".repeat(101))))
@@ -182,6 +204,7 @@ class BoundsTest {
         "{%s\"a\":1}|\"\\u0002\":1,",
         "{%s\"a\":1}|\"x\":{},",
         "{\"identity\":{%s\"a\":1}}|\"\\u0003\":1,",
+        "{\"costs\":{%s\"a\":1}}|\"\\u0003\":\"\",",
         "{\"identity\":{\"a\":\"%s\"}}|\\u0004",
         "{\"rule\":\"%s\"}|é",
         "%s|[",

@@ -67,6 +67,30 @@ class CommandsTest {
   }
 
   @Test
+  void aCheckHasACostForEachRule() {
+    Ended allowed =
+        remote(
+            "check",
+            "SecureForgotAccount,Api",
+            "login=ada",
+            "apiKey=ada",
+            "--cost",
+            "2",
+            "--cost",
+            "Api=40");
+    Ended wrong = remote("check", "Api", "apiKey=ada", "--cost", "Api=many");
+
+    assertThat(allowed.status()).isZero();
+    assertThat(allowed.out())
+        .containsPattern("SecureForgotAccount .*3 per 30m +1 ")
+        .containsPattern("Api .*100 at once, 10 more every 1s +60 ");
+    assertThat(wrong.err())
+        .isEqualTo(
+            "sluice: cost: 'Api=many' (expected: a whole number, or one by rule such as"
+                + " tokens=1200)\n");
+  }
+
+  @Test
   void locksAreSetListedAndLifted() {
     Ended set =
         remote("locks", "set", "SecureLogin", "login=bea", "--for", "30m", "--reason", "too loud");

@@ -46,6 +46,7 @@ class FuzzTest {
             "{\"rule\":\"SecureLogin\",\"identity\":{\"login\":\"ann\"},\"cost\":1,\"id\":\"r-1\"}",
             "{\"rules\":[\"SecureLogin\",\"Api\"],\"identity\":{\"login\":\"Zoë\",\"apiKey\":\"\\u00e9\\n\"},\"intent\":\"peek\"}",
             "{\"rule\":\"Everyone\",\"identity\":{\"ip\":\"2001:db8::7\"},\"cost\":4503599627370496}",
+            "{\"rules\":[\"SecureLogin\",\"Api\"],\"identity\":{\"login\":\"a\",\"apiKey\":\"k\"},\"costs\":{\"Api\":7,\"SecureLogin\":0}}",
             "{\"rule\":\"PromoQuery\",\"identity\":{\"member\":\"a\",\"promo\":\"😀\"},\"intent\":\"record\"}");
 
     Mutator.feedBytes("CheckRequest.parse", samples, BAD_INPUT, body -> answered(body, facets));
@@ -67,7 +68,8 @@ class FuzzTest {
     List<byte[]> samples =
         bytes(
             "{\"receipt\":\"%s\",\"cost\":0}".formatted(RECEIPTS.seal(receipt())),
-            "{\"cost\":12,\"receipt\":\"%s\"}".formatted(RECEIPTS.seal(receipt())));
+            "{\"cost\":12,\"receipt\":\"%s\"}".formatted(RECEIPTS.seal(receipt())),
+            "{\"receipt\":\"%s\",\"costs\":{\"r\":3}}".formatted(RECEIPTS.seal(receipt())));
 
     Mutator.feedBytes(
         "SettleRequest.parse", samples, BAD_INPUT, body -> SettleRequest.parse(body, RECEIPTS));
@@ -91,8 +93,9 @@ class FuzzTest {
     return new Receipt(
         "r-1",
         1_700_000_000_000_001L,
+        1_700_000_060_000_001L,
         List.of(
-            new Receipt.Entry(account, terms, 7, marks, true),
+            new Receipt.Entry(account, terms, 7, marks, true, true),
             new Receipt.Entry(account, Terms.of(Limit.log(1, Duration.ofDays(1))), 7, marks)),
         "node-1");
   }
@@ -112,10 +115,10 @@ class FuzzTest {
     byte[] sealed = Base64.getUrlDecoder().decode(RECEIPTS.seal(receipt()));
 
     Mutator.feedBytes(
-        "Receipts.read",
+        "ReceiptBytes.read",
         List.of(Arrays.copyOf(sealed, sealed.length - SEAL_BYTES)),
         List.of(),
-        Receipts::read);
+        ReceiptBytes::read);
   }
 
   @Test

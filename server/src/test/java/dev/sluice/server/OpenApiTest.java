@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.Bounds;
 import dev.sluice.Decision;
+import dev.sluice.Limit;
 import dev.sluice.LockPage;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -50,6 +51,10 @@ class OpenApiTest {
     assertThat(schema("Call/properties/rules/items/maxLength")).isEqualTo(Bounds.LONGEST_RULE_NAME);
     assertThat(schema("Call/properties/rule/maxLength")).isEqualTo(Bounds.LONGEST_RULE_NAME);
     assertThat(schema("Call/properties/id/maxLength")).isEqualTo(Bounds.LONGEST_ID);
+    assertThat(schema("Costs/maxProperties")).isEqualTo(Bounds.MOST_RULES);
+    assertThat(schema("Costs/propertyNames/maxLength")).isEqualTo(Bounds.LONGEST_RULE_NAME);
+    assertThat(schema("Costs/additionalProperties/maximum")).isEqualTo(Limit.LARGEST);
+    assertThat(schema("Call/properties/cost/maximum")).isEqualTo(Limit.LARGEST);
   }
 
   @Test
@@ -91,7 +96,7 @@ class OpenApiTest {
     "name of a rule, LONGEST_RULE_NAME",
     "accounts that a call pays, MOST_ACCOUNTS",
     "limits of those accounts, MOST_LIMITS",
-    "cost on a sliding log, LARGEST_COST_ON_A_LOG",
+    "costs of a call or a settlement, MOST_RULES",
     "durations of a growing lock, MOST_LOCK_DURATIONS",
     "id of a call, LONGEST_ID",
     "reason of a lock, LONGEST_REASON",

@@ -17,11 +17,15 @@ import java.time.DayOfWeek;
 import java.time.Duration;
 import java.time.ZoneId;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Base64;
+import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.stream.Stream;
+import javax.crypto.Mac;
+import javax.crypto.spec.SecretKeySpec;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -40,6 +44,8 @@ class ReceiptsTest {
         Limit.log(3, Duration.ofMinutes(30)),
         Limit.sliding(1_000, Duration.ofHours(1), Duration.ofSeconds(7)),
         Limit.bucket(100, 7, Duration.ofMillis(1_500)),
+        Limit.bucket(100, 7, Duration.ofMillis(1_500)).withDebt(0),
+        Limit.bucket(100, 7, Duration.ofMillis(1_500)).withDebt(12_345),
         Limit.fixed(5, Duration.ofMinutes(90)),
         Limit.fixed(5, Cycle.calendar(Cycle.Unit.MINUTE, BERLIN)),
         Limit.fixed(5, Cycle.calendar(Cycle.Unit.HOUR, BERLIN)),
@@ -59,8 +65,18 @@ class ReceiptsTest {
     Terms terms = new Terms(List.of(limit, Limit.log(1, Duration.ofSeconds(1))), lock, true);
     Receipt.Entry entry =
         new Receipt.Entry(account, terms, 7, List.of(new Receipt.Mark(1_700_000_000_000_000L, 3)));
-    Receipt.Entry local = new Receipt.Entry(account, Terms.of(limit), 2, List.of(), true);
-    return new Receipt("r-1", 1_700_000_000_000_001L, List.of(entry, local), "node-7");
+    Terms onLimit = Terms.of(limit).locking(Lock.of(Duration.ofSeconds(1)).onLimit());
+    List<Receipt.Mark> early = List.of(new Receipt.Mark(1_600_000_000_000_000L, 1L << 52));
+    return new Receipt(
+        "r-1",
+        1_700_000_000_000_001L,
+        1_700_000_060_000_001L,
+        List.of(
+            entry,
+            entry.locking(),
+            new Receipt.Entry(account, Terms.of(limit), 2, List.of(), false, true),
+            new Receipt.Entry(account, onLimit, 0, early, true, true)),
+        "node-7");
   }
 
   @ParameterizedTest
@@ -160,7 +176,7 @@ class ReceiptsTest {
       List<Receipt.Mark> marks = new ArrayList<>();
       for (int j = 0; j < Bounds.MOST_LIMITS / Bounds.MOST_ACCOUNTS; j++) {
         limits.add(Limit.fixed(Limit.LARGEST - i, Cycle.yearly(zone, 12, 28 - j)));
-        marks.add(new Receipt.Mark(Long.MAX_VALUE, Long.MAX_VALUE));
+        marks.add(new Receipt.Mark(Long.MIN_VALUE / 2 + j, -1 - j));
       }
       String rule = ("r" + i).repeat(Bounds.LONGEST_RULE_NAME).substring(0, 100);
       Lock lock = new Lock(lengths, Duration.ofDays(3_660));
@@ -170,10 +186,11 @@ class ReceiptsTest {
               new Terms(limits, lock, true),
               Limit.LARGEST,
               marks,
+              true,
               true));
     }
     String id = "i".repeat(Bounds.LONGEST_ID);
-    return new Receipt(id, Long.MAX_VALUE, entries, "n".repeat(Bounds.LONGEST_ID));
+    return new Receipt(id, Long.MAX_VALUE, Long.MAX_VALUE, entries, "n".repeat(Bounds.LONGEST_ID));
   }
 
   @Test
@@ -184,8 +201,53 @@ class ReceiptsTest {
 
     assertThat(sealed.length()).isBetween(64 * 1024, Receipts.LONGEST_TEXT);
     assertThat(RECEIPTS.open(sealed)).contains(largest);
-    assertThat(sealed.length() + "{'receipt':'','cost':4503599627370496}".length())
-        .isLessThan(Settings.SMALLEST_REQUEST_BOUND);
+  }
+
+  @Test
+  void theLargestSettlementIsRead() {
+    String cost = "'%s':4503599627370496,".formatted("r".repeat(Bounds.LONGEST_RULE_NAME));
+    String body =
+        "{'receipt':'%s','cost':4503599627370496,'costs':{%s}}"
+            .formatted("r".repeat(Receipts.LONGEST_TEXT), cost.repeat(Bounds.MOST_RULES));
+
+    assertThat(body.length()).isLessThanOrEqualTo(Settings.SMALLEST_REQUEST_BOUND);
+  }
+
+  /** One rule, one limit, a facet: the receipt that most callers send around. */
+  @Test
+  void theReceiptOfASimpleCallIsShort() {
+    Account account = new Account("SecureLogin", Identity.of("login", "ann"));
+    List<Receipt.Mark> marks = List.of(new Receipt.Mark(1_700_000_000_000_001L, 17));
+    Terms terms = Terms.of(Limit.bucket(100, 10, Duration.ofSeconds(1)));
+    Receipt receipt =
+        new Receipt(
+            "0123456789abcdef0123456789abcdef",
+            1_700_000_000_000_001L,
+            List.of(new Receipt.Entry(account, terms, 1, marks)));
+
+    assertThat(RECEIPTS.seal(receipt)).hasSizeLessThan(160);
+  }
+
+  @Test
+  void aReceiptOfAnotherVersionIsNoneAlthoughItIsSealed(@TempDir Path directory) throws Exception {
+    String key = "0f".repeat(32);
+    Path file = Files.writeString(directory.resolve("key"), key + "\n");
+    Receipts receipts = new Receipts(ReceiptKeys.ofFile(file));
+    byte[] content = new ReceiptBytes().write(receipt(limits().findFirst().get()));
+
+    assertThat(receipts.open(sealed(content, key))).isPresent();
+    for (byte version : new byte[] {0, 1, 2, 4}) {
+      content[0] = version;
+      assertThat(receipts.open(sealed(content, key))).describedAs("%d", version).isEmpty();
+    }
+  }
+
+  private static String sealed(byte[] content, String key) throws Exception {
+    Mac mac = Mac.getInstance("HmacSHA256");
+    mac.init(new SecretKeySpec(HexFormat.of().parseHex(key), "HmacSHA256"));
+    byte[] all = Arrays.copyOf(content, content.length + 16);
+    System.arraycopy(mac.doFinal(content), 0, all, content.length, 16);
+    return Base64.getUrlEncoder().withoutPadding().encodeToString(all);
   }
 
   @Test

@@ -203,6 +203,18 @@ class RoutesTest {
   }
 
   @Test
+  void liftingALockForgetsTheUsageThatLedToIt() {
+    for (int i = 0; i < 3; i++) {
+      check("SecureLogin", "login", "lia");
+    }
+    assertThat(check("SecureLogin", "login", "lia").json().path("locked").asBoolean()).isTrue();
+
+    sluice.send(sluice.admin("DELETE", "/v1/locks/SecureLogin?login=lia"));
+
+    assertThat(left("SecureLogin", "login=lia")).isEqualTo(2);
+  }
+
+  @Test
   void aSecretIsNeverShownButCanBeNamedByItsHash() {
     JsonNode balance = check("Api", "apiKey", "hush-hush").json().path("balances").get(0);
 

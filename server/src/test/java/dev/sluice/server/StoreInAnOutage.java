@@ -7,6 +7,8 @@ import dev.sluice.LockPage;
 import dev.sluice.Plan;
 import dev.sluice.Receipt;
 import dev.sluice.Restriction;
+import dev.sluice.Settled;
+import dev.sluice.Settlement;
 import dev.sluice.Store;
 import dev.sluice.memory.MemoryStore;
 import java.time.Duration;
@@ -44,13 +46,19 @@ final class StoreInAnOutage implements Store {
             .map(
                 entry ->
                     new Receipt.Entry(
-                        entry.account(), entry.terms(), entry.cost(), entry.marks(), true))
+                        entry.account(),
+                        entry.terms(),
+                        entry.cost(),
+                        entry.marks(),
+                        entry.locked(),
+                        true))
             .toList();
-    return new Receipt(receipt.id(), receipt.takenAtMicros(), entries, "node-1");
+    return new Receipt(
+        receipt.id(), receipt.takenAtMicros(), receipt.openUntilMicros(), entries, "node-1");
   }
 
   @Override
-  public CompletionStage<Boolean> settle(Receipt receipt, long actualCost) {
+  public CompletionStage<Settled> settle(Receipt receipt, Settlement settlement) {
     return CompletableFuture.failedFuture(
         new IllegalArgumentException(
             "receipt: counted by node %s alone (expected: settle it there)"
@@ -68,8 +76,8 @@ final class StoreInAnOutage implements Store {
   }
 
   @Override
-  public CompletionStage<Boolean> lift(Account account) {
-    return store.lift(account);
+  public CompletionStage<Boolean> lift(Account account, boolean keepUsage) {
+    return store.lift(account, keepUsage);
   }
 
   @Override

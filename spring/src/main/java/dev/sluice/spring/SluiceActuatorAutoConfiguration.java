@@ -31,7 +31,10 @@ public class SluiceActuatorAutoConfiguration {
     }
   }
 
-  /** Faults of the store, by kind; decisions, where nobody makes meters of observations. */
+  /**
+   * Faults of the store, by kind; what could not be charged, by rule; decisions, where nobody makes
+   * meters of observations.
+   */
   @Configuration(proxyBeanMethods = false)
   @ConditionalOnClass(MeterRegistry.class)
   static class OfMetrics {
@@ -42,6 +45,13 @@ public class SluiceActuatorAutoConfiguration {
         public void countFault(String kind) {
           registries.ifUnique(
               registry -> registry.counter("sluice.store.faults", "kind", kind).increment());
+        }
+
+        @Override
+        public void countUncharged(String rule, long cost) {
+          registries.ifUnique(
+              registry ->
+                  registry.counter("sluice.uncharged", "rule", rule).increment((double) cost));
         }
 
         @Override

@@ -77,8 +77,12 @@ public class SluiceAutoConfiguration {
 
     @Bean
     @ConditionalOnMissingBean
-    Limiter sluiceLimiter(Store store, ConfigurableListableBeanFactory beans) {
-      return Limiter.of(store, beans.getBean("sluiceRules", RuleLayers.class));
+    Limiter sluiceLimiter(
+        Store store, ConfigurableListableBeanFactory beans, ObjectProvider<Meters> meters) {
+      Meters known = meters.getIfAvailable();
+      return Limiter.of(
+          known == null ? store : new ChargeCountingStore(store, known::countUncharged),
+          beans.getBean("sluiceRules", RuleLayers.class));
     }
 
     @Bean
@@ -158,6 +162,9 @@ public class SluiceAutoConfiguration {
   /** Metrics, where the application has Micrometer. */
   interface Meters {
     void countFault(String kind);
+
+    /** Counts what a record or a settlement could not charge. */
+    void countUncharged(String rule, long cost);
 
     /** For an application that has meters but observes nothing. */
     ObservationRegistry observations();

@@ -28,7 +28,7 @@ import org.springframework.boot.actuate.endpoint.annotation.Selector;
  *   GET    /actuator/sluice/locks?limit=…&after=…            who is locked, a page at a time
  *   GET    /actuator/sluice/locks/{rule}?limit=…&after=…     who is locked out of a rule
  *   GET    /actuator/sluice/look/{rule}/{identity}           what is left for member=ann
- *   DELETE /actuator/sluice/locks/{rule}/{identity}          lifts a lock
+ *   DELETE /actuator/sluice/locks/{rule}/{identity}          lifts a lock, forgets the usage
  * </pre>
  */
 @Endpoint(id = "sluice")

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.Identity;
 import dev.sluice.Limiter;
+import java.io.UncheckedIOException;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
@@ -89,10 +90,26 @@ class ActuatorTest {
       assertThat(listed).hasSize(1_205);
 
       assertThat(names(app.get("/actuator/sluice/locks").body(), listed)).isEqualTo(100);
-      assertThat(app.get("/actuator/sluice/locks?limit=1001").statusCode()).isEqualTo(400);
-      assertThat(app.get("/actuator/sluice/locks?limit=0").statusCode()).isEqualTo(400);
-      assertThat(app.get("/actuator/sluice/locks?after=x").statusCode()).isEqualTo(400);
-      assertThat(app.get("/actuator/sluice/look/Code/nonsense").statusCode()).isEqualTo(400);
+      assertThat(refusal(app, "/actuator/sluice/locks?limit=1001")).isEqualTo(400);
+      assertThat(refusal(app, "/actuator/sluice/locks?limit=0")).isEqualTo(400);
+      assertThat(refusal(app, "/actuator/sluice/locks?after=x")).isEqualTo(400);
+      assertThat(refusal(app, "/actuator/sluice/look/Code/nonsense")).isEqualTo(400);
+    }
+  }
+
+  /**
+   * The status of a refusal. On WebFlux about one request in 150 that an actuator endpoint answers
+   * with 400, those of Spring Boot included, sees its connection closed instead: then asks again.
+   */
+  private static int refusal(App app, String path) {
+    for (int tries = 1; ; tries++) {
+      try {
+        return app.get(path).statusCode();
+      } catch (UncheckedIOException e) {
+        if (tries == 5) {
+          throw e;
+        }
+      }
     }
   }
 

@@ -6,6 +6,8 @@ import dev.sluice.LockPage;
 import dev.sluice.Plan;
 import dev.sluice.Receipt;
 import dev.sluice.Restriction;
+import dev.sluice.Settled;
+import dev.sluice.Settlement;
 import dev.sluice.Store;
 import dev.sluice.memory.MemoryStore;
 import java.time.Duration;
@@ -68,8 +70,8 @@ final class TroubledStore implements Store {
   }
 
   @Override
-  public CompletionStage<Boolean> settle(Receipt receipt, long actualCost) {
-    return memory.settle(receipt, actualCost);
+  public CompletionStage<Settled> settle(Receipt receipt, Settlement settlement) {
+    return memory.settle(receipt, settlement);
   }
 
   @Override
@@ -83,8 +85,8 @@ final class TroubledStore implements Store {
   }
 
   @Override
-  public CompletionStage<Boolean> lift(Account account) {
-    return memory.lift(account);
+  public CompletionStage<Boolean> lift(Account account, boolean keepUsage) {
+    return memory.lift(account, keepUsage);
   }
 
   @Override
