@@ -39,6 +39,12 @@ final class Batch {
     return weight;
   }
 
+  /** Fails every operation. */
+  void fail(Throwable error) {
+    groups.forEach(group -> group.forEach(each -> each.answer.completeExceptionally(error)));
+    others.forEach(each -> each.answer.completeExceptionally(error));
+  }
+
   boolean isEmpty() {
     return groups.isEmpty() && others.isEmpty();
   }

@@ -13,6 +13,7 @@ import java.net.URLEncoder;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import java.util.stream.Collectors;
 
 /** Terms as the library reads them (see judge.lua); made once for each terms. */
@@ -90,25 +91,33 @@ final class EncodedTerms {
 
   private String encode(Limit limit) {
     if (limit instanceof TokenBucket bucket) {
-      return "b,%d,%d,%d,%d"
-          .formatted(
-              bucket.capacity(), bucket.unitsPerToken(), bucket.unitsPerMicro(), bucket.debt());
+      return String.format(
+          Locale.ROOT,
+          "b,%d,%d,%d,%d",
+          bucket.capacity(),
+          bucket.unitsPerToken(),
+          bucket.unitsPerMicro(),
+          bucket.debt());
     }
     if (limit instanceof FixedWindow window) {
       Cycle cycle = window.cycle();
       if (cycle.equals(Cycle.every(window.window()))) {
         long length = Durations.micros(window.window());
-        return "f,%d,%d,%d".formatted(window.limit(), length, length);
+        return String.format(Locale.ROOT, "f,%d,%d,%d", window.limit(), length, length);
       }
       calendars.add(cycle);
       int name = cycle.toString().hashCode() & Integer.MAX_VALUE; // tells it from other cycles
-      return "f,%d,%d,0#".formatted(window.limit(), -1L - name);
+      return String.format(Locale.ROOT, "f,%d,%d,0#", window.limit(), -1L - name);
     }
     if (limit instanceof SlidingWindow window) {
-      return "s,%d,%d,%d"
-          .formatted(window.limit(), window.windowMicros(), window.precisionMicros());
+      return String.format(
+          Locale.ROOT,
+          "s,%d,%d,%d",
+          window.limit(),
+          window.windowMicros(),
+          window.precisionMicros());
     }
     SlidingLog log = (SlidingLog) limit;
-    return "l,%d,%d".formatted(log.limit(), log.windowMicros());
+    return String.format(Locale.ROOT, "l,%d,%d", log.limit(), log.windowMicros());
   }
 }

@@ -395,6 +395,13 @@ abstract class Operation<R> {
       entries.forEach(entry -> to.accept(Keyspace.key(entry.account())));
     }
 
+    @Override
+    void nameKeysBeside(Consumer<String> to) {
+      for (Receipt.Entry entry : entries) {
+        nameLogs(Keyspace.key(entry.account()), entry.terms(), to);
+      }
+    }
+
     /** If it is lost, what was taken is open for a few seconds longer. */
     @Override
     boolean isSafeToResend() {

@@ -243,7 +243,8 @@ public final class RedisStore implements Store {
                 ? CompletableFuture.failedFuture(Link.cause(error))
                 : denied
                     ? CompletableFuture.completedFuture(refused(plan, decisions, after))
-                    : closed.thenApply(locked -> merged(plan, decisions, after, locked)));
+                    : closed.thenApply(
+                        locked -> merged(plan, decisions, after, locked, isGivenBack)));
   }
 
   /** The refusal by at least one of several slots. */
@@ -367,7 +368,8 @@ public final class RedisStore implements Store {
       Plan plan,
       List<Decision> decisions,
       Map<Account, List<Balance>> givenBack,
-      Map<Account, Long> locked) {
+      Map<Account, Long> locked,
+      Predicate<Receipt.Entry> isGivenBack) {
     Optional<Decision> unmetered = unmetered(decisions);
     if (unmetered.isPresent()) {
       return unmetered.get(); // of one slot nobody counted anything, and the rule allows that
@@ -384,7 +386,7 @@ public final class RedisStore implements Store {
             Receipt receipt = ((Decision.Allowed) decision).receipt();
             node = receipt.node().isEmpty() ? node : receipt.node();
             receipt.entries().stream()
-                .filter(entry -> !givenBack.containsKey(entry.account()))
+                .filter(isGivenBack.negate())
                 .map(entry -> locked.containsKey(entry.account()) ? entry.locking() : entry)
                 .forEach(entries::add);
           }

@@ -181,8 +181,15 @@ final class Sender {
 
   /** Sends a batch; done when Redis has answered, if only that it lacks the library. */
   private CompletionStage<?> fly(Batch batch, Manner manner) {
-    Batch.Request request =
-        batch.request(this::encode, manner.reads, testClock.getAsLong(), manner.moments, isCluster);
+    Batch.Request request;
+    try {
+      request =
+          batch.request(
+              this::encode, manner.reads, testClock.getAsLong(), manner.moments, isCluster);
+    } catch (RuntimeException | Error bug) {
+      batch.fail(bug);
+      return DONE;
+    }
     try {
       return link.run(request, manner.reads, (reply, error) -> read(request, manner, reply, error));
     } catch (RuntimeException | Error e) {

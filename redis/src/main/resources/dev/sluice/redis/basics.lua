@@ -75,3 +75,15 @@ local function on_set(command, key, ...)
   end
   return call(command, key, ...)
 end
+
+-- Runs a command, but gives nil if a key of it may be on another node. Any other error is raised.
+local function unless_away(...)
+  local reply = try(...)
+  local fault = type(reply) == 'table' and reply.err
+  if not fault then
+    return reply
+  elseif fault:find('non local key', 1, true) then
+    return nil
+  end
+  return call(...)
+end

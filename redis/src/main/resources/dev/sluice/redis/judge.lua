@@ -255,6 +255,7 @@ local function reply_lacks_round(charges)
       rows[charge.row.key] = nil
     end
   end
+  values = nil -- what was read at the start may have changed since
   reply(LACKS_ROUND, lacking_round)
   lacking_round = nil
   return false
@@ -510,7 +511,7 @@ end
 local function settle_row(entry, open_till, is_late)
   local row, uncharged = entry.row, 0
   if not is_late then
-    local is_own_lock = entry.locked and row.lock and row.lock.from >= entry.taken_at
+    local is_own_lock = entry.locked and row.lock and row.lock.from >= min(entry.taken_at, entry.marks[1][1])
       and row.lock.from <= entry.locked_by
     if is_own_lock and (entry.actual == 0 or entry.forgiven) then
       unlock(row)
@@ -579,7 +580,8 @@ local function settle()
   -- Nothing counts for the id of a call that was given back: it is judged if it comes again.
   if is_all_back and is_something and #id == NAMED_ID_LENGTH and call_key ~= '' then
     local seen = recall(call_key .. sub(id, 1, CALL_DIGITS), '', {})
-    if seen and seen.judged_at == taken_at then
+    -- In a Cluster each slot has judged by its own clock, which the marks tell.
+    if seen and (seen.judged_at == taken_at or seen.judged_at == entries[1].marks[1][1]) then
       call('DEL', call_key .. sub(id, 1, CALL_DIGITS))
     end
   end

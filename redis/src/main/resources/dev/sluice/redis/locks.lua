@@ -22,18 +22,6 @@ local function index_of(key)
   return prefix .. ':locks', mark == '+' and name .. '!' or name
 end
 
--- Runs a command, but gives nil if a key of it may be on another node. Any other error is raised.
-local function unless_away(...)
-  local reply = try(...)
-  local fault = type(reply) == 'table' and reply.err
-  if not fault then
-    return reply
-  elseif fault:find('non local key', 1, true) then
-    return nil
-  end
-  return call(...)
-end
-
 -- Whether the index can be written here: if not, a denial does not lock.
 local function has_index(key)
   return unless_away('EXISTS', key, (index_of(key))) and true or false
@@ -60,7 +48,7 @@ local function announce_lock(row, reason)
 end
 
 local function withdraw_lock(key)
-  call('DEL', key .. '!lock')
+  unless_away('DEL', key .. '!lock')
   on_set('ZREM', index_of(key))
 end
 

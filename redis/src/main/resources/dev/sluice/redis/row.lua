@@ -470,7 +470,7 @@ end
 local function keep_logs(row)
   for i = 1, row.form.logs do
     local log, millis = row.key .. '!log' .. i, ceil_div(row.lives * 1000000 - now, 1000)
-    if call('PTTL', log) < millis - 1000 then
+    if (unless_away('PTTL', log) or millis) < millis - 1000 then
       call('PEXPIRE', log, text(millis))
     end
   end

@@ -69,13 +69,16 @@ function sliding_log.used(limit, row, at, now)
   return row[at] - gone(limit, row, at, now)
 end
 
+-- What has left is removed once something was added: a set that is empty for a moment would lose its TTL, and
+-- while its slot moves to another node, it could not be written any more.
 function sliding_log.advance(limit, row, at, now, used)
   if row[at] > 0 and row[at + 1] <= now - limit.window then
-    row[at], row.gone = used, nil
-    on_set('ZREMRANGEBYSCORE', log_of(limit, row, at), '-inf', text(now - limit.window))
-    local first = on_set('ZRANGE', log_of(limit, row, at), 0, 0, 'WITHSCORES')
+    local cutoff = text(now - limit.window)
+    local first = on_set('ZRANGEBYSCORE', log_of(limit, row, at), '(' .. cutoff, '+inf', 'WITHSCORES', 'LIMIT', 0, 1)
+    row[at], row.gone = first[2] and used or 0, nil
     row[at + 1] = tonumber(first[2] or 0)
-    row[at] = first[2] and row[at] or 0
+    row.trims = row.trims or {}
+    row.trims[at] = cutoff
   end
 end
 
@@ -86,6 +89,10 @@ function sliding_log.add(limit, row, at, now, amount)
   row[at] = row[at] + amount
   row[at + 2] = max(row[at + 2] + 1, now)
   on_set('ZADD', log_of(limit, row, at), text(now), name_of(row[at + 2], amount))
+  if row.trims and row.trims[at] then
+    on_set('ZREMRANGEBYSCORE', log_of(limit, row, at), '-inf', row.trims[at])
+    row.trims[at] = nil
+  end
   row.newest = now
   return row[at + 2]
 end

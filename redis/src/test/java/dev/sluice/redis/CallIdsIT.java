@@ -138,6 +138,28 @@ class CallIdsIT {
     }
   }
 
+  /** By Redis' own clock, which each slot reads for itself. */
+  @Test
+  void callOverTwoSlotsThatWasGivenBackIsCountedInBothWhenItComesAgain() {
+    Rule members = Rule.named("members").by("member").limit(Limit.fixed(5, MONTH)).build();
+    Rule addresses = Rule.named("addresses").by("ip").limit(Limit.bucket(5, 1, MONTH)).build();
+    try (Limiter limiter =
+        Limiter.of(RedisStore.at(cluster.uri()).openBare(), Rules.of(members, addresses))) {
+      for (int i = 0; i < 20; i++) {
+        cluster.masters().forEach(master -> master.command("FLUSHALL"));
+        Call call = BOTH.withId("again");
+        for (int round = 0; round < 3; round++) {
+          Receipt receipt = ((Decision.Allowed) limiter.decide(call)).receipt();
+          assertThat(left(limiter, "members")).isEqualTo(4);
+          assertThat(left(limiter, "addresses")).isEqualTo(4);
+          assertThat(join(limiter.giveBack(receipt))).isTrue();
+          assertThat(left(limiter, "members")).isEqualTo(5);
+          assertThat(left(limiter, "addresses")).isEqualTo(5);
+        }
+      }
+    }
+  }
+
   @Test
   void receiptOverTwoSlotsIsGivenBackInBothOnce() {
     try (Limiter limiter = limiter(MEMBERS, ADDRESSES)) {
