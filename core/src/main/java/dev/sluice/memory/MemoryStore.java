@@ -52,8 +52,6 @@ public final class MemoryStore implements Store {
   /** How long a settlement is remembered that came when nothing could be given back any more. */
   private static final long LATE_MICROS = 10_000_000;
 
-  private static final int CALL_DIGITS = 24;
-
   private final InstantSource clock;
   private final Vault vault;
   private final Map<Terms, Form> forms = new ConcurrentHashMap<>();
@@ -352,7 +350,7 @@ public final class MemoryStore implements Store {
             });
     if (receipt.id().length() == CallName.RECEIPT_ID_LENGTH && isGivenBack(receipt, settlement)) {
       calls.remove(
-          receipt.id().substring(0, CALL_DIGITS),
+          receipt.id().substring(0, CallName.CALL_DIGITS),
           seen -> seen.judgedAt() == receipt.takenAtMicros());
     }
     return CompletableFuture.completedFuture(new Settled(true, uncharged));

@@ -1,30 +1,22 @@
 package dev.sluice.history;
 
-import dev.sluice.Account;
 import dev.sluice.Balance;
 import dev.sluice.Charge;
 import dev.sluice.Decision;
+import dev.sluice.ForwardingStore;
 import dev.sluice.Intent;
-import dev.sluice.LockPage;
 import dev.sluice.Plan;
 import dev.sluice.Receipt;
-import dev.sluice.Restriction;
-import dev.sluice.Settled;
-import dev.sluice.Settlement;
 import dev.sluice.Store;
 import dev.sluice.Terms;
-import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletionStage;
 import java.util.function.UnaryOperator;
-import org.jspecify.annotations.Nullable;
 
 /** A store around a right one, for bugs to be put into. */
-class Broken implements Store {
-  private final Store right;
-
+class Broken extends ForwardingStore {
   Broken(Store right) {
-    this.right = right;
+    super(right);
   }
 
   /** A balance as this store tells it. */
@@ -70,7 +62,7 @@ class Broken implements Store {
 
   @Override
   public CompletionStage<Decision> take(Plan plan) {
-    return right
+    return store
         .take(plan)
         .thenApply(
             decision -> {
@@ -79,35 +71,5 @@ class Broken implements Store {
                   ? Decision.Allowed.of(balances, allowed::receipt)
                   : new Decision.Denied(balances);
             });
-  }
-
-  @Override
-  public CompletionStage<Settled> settle(Receipt receipt, Settlement settlement) {
-    return right.settle(receipt, settlement);
-  }
-
-  @Override
-  public CompletionStage<Boolean> reset(Account account) {
-    return right.reset(account);
-  }
-
-  @Override
-  public CompletionStage<Restriction> lock(Account account, Duration length, String reason) {
-    return right.lock(account, length, reason);
-  }
-
-  @Override
-  public CompletionStage<Boolean> lift(Account account, boolean keepUsage) {
-    return right.lift(account, keepUsage);
-  }
-
-  @Override
-  public CompletionStage<LockPage> locks(@Nullable String rule, int limit, @Nullable String after) {
-    return right.locks(rule, limit, after);
-  }
-
-  @Override
-  public void close() {
-    right.close();
   }
 }

@@ -139,10 +139,6 @@ abstract class Operation<R> {
       return receiptId;
     }
 
-    boolean hasId() {
-      return name != null;
-    }
-
     @Override
     void nameKeys(Consumer<String> to) {
       if (callKey != null) {

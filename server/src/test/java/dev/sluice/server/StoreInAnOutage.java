@@ -1,29 +1,26 @@
 package dev.sluice.server;
 
-import dev.sluice.Account;
 import dev.sluice.Decision;
+import dev.sluice.ForwardingStore;
 import dev.sluice.IdReusedException;
-import dev.sluice.LockPage;
 import dev.sluice.Plan;
 import dev.sluice.Receipt;
-import dev.sluice.Restriction;
 import dev.sluice.Settled;
 import dev.sluice.Settlement;
-import dev.sluice.Store;
 import dev.sluice.memory.MemoryStore;
-import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
-import org.jspecify.annotations.Nullable;
 
 /**
  * A memory store that answers as a store on Redis does while Redis is away and each node counts.
  */
-final class StoreInAnOutage implements Store {
+final class StoreInAnOutage extends ForwardingStore {
   static final String WARNING = "Redis evicts keys when it is full (expected: noeviction)";
 
-  private final Store store = MemoryStore.create();
+  StoreInAnOutage() {
+    super(MemoryStore.create());
+  }
 
   @Override
   public CompletionStage<Decision> take(Plan plan) {
@@ -66,32 +63,7 @@ final class StoreInAnOutage implements Store {
   }
 
   @Override
-  public CompletionStage<Boolean> reset(Account account) {
-    return store.reset(account);
-  }
-
-  @Override
-  public CompletionStage<Restriction> lock(Account account, Duration length, String reason) {
-    return store.lock(account, length, reason);
-  }
-
-  @Override
-  public CompletionStage<Boolean> lift(Account account, boolean keepUsage) {
-    return store.lift(account, keepUsage);
-  }
-
-  @Override
-  public CompletionStage<LockPage> locks(@Nullable String rule, int limit, @Nullable String after) {
-    return store.locks(rule, limit, after);
-  }
-
-  @Override
   public List<String> warnings() {
     return List.of(WARNING);
-  }
-
-  @Override
-  public void close() {
-    store.close();
   }
 }

@@ -4,29 +4,24 @@ import dev.sluice.Account;
 import dev.sluice.Balance;
 import dev.sluice.Charge;
 import dev.sluice.Decision;
+import dev.sluice.ForwardingStore;
 import dev.sluice.Intent;
-import dev.sluice.LockPage;
 import dev.sluice.Plan;
 import dev.sluice.Receipt;
-import dev.sluice.Restriction;
 import dev.sluice.Settled;
 import dev.sluice.Settlement;
 import dev.sluice.Store;
-import java.time.Duration;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import java.util.concurrent.CompletionStage;
 import java.util.function.ObjLongConsumer;
-import org.jspecify.annotations.Nullable;
 
 /** A store that tells what records and settlements could not charge. Thread-safe. */
-final class ChargeCountingStore implements Store {
+final class ChargeCountingStore extends ForwardingStore {
   /** In place of a rule, if several were settled above what they took. No rule has this name. */
   static final String SEVERAL_RULES = "*";
 
-  private final Store store;
   private final ObjLongConsumer<String> uncharged;
 
   /**
@@ -35,7 +30,7 @@ final class ChargeCountingStore implements Store {
    * @param uncharged is told a rule, and how much could not be charged
    */
   ChargeCountingStore(Store store, ObjLongConsumer<String> uncharged) {
-    this.store = store;
+    super(store);
     this.uncharged = uncharged;
   }
 
@@ -98,40 +93,5 @@ final class ChargeCountingStore implements Store {
   @Override
   public CompletionStage<Decision> look(Plan plan) {
     return store.look(plan);
-  }
-
-  @Override
-  public CompletionStage<Boolean> reset(Account account) {
-    return store.reset(account);
-  }
-
-  @Override
-  public CompletionStage<Restriction> lock(Account account, Duration length, String reason) {
-    return store.lock(account, length, reason);
-  }
-
-  @Override
-  public CompletionStage<Boolean> lift(Account account, boolean keepUsage) {
-    return store.lift(account, keepUsage);
-  }
-
-  @Override
-  public CompletionStage<LockPage> locks(@Nullable String rule, int limit, @Nullable String after) {
-    return store.locks(rule, limit, after);
-  }
-
-  @Override
-  public List<String> warnings() {
-    return store.warnings();
-  }
-
-  @Override
-  public Optional<String> trouble() {
-    return store.trouble();
-  }
-
-  @Override
-  public void close() {
-    store.close();
   }
 }
