@@ -8,7 +8,8 @@ import java.time.temporal.ChronoUnit;
  * How much may pass and how it comes back.
  *
  * <p>Each kind is a record that is valid once it exists: what could not be counted exactly (zero,
- * negative, beyond 2^52) is refused when it is built. The text of a limit reads like the rule file.
+ * negative, beyond 2^52) is refused when it is built. The text of a limit is a short phrase, as
+ * lists of rules and the reasons of locks show it.
  */
 public sealed interface Limit {
   /** The largest number any account may hold; sums and times stay below 2^53, exact in a double. */

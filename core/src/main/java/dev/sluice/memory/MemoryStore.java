@@ -49,8 +49,8 @@ public final class MemoryStore implements Store {
   private static final long LEAST_REMEMBERED = 1_000_000;
   private static final int MOST_FORMS = 10_000;
 
-  /** How long a settlement is remembered that came when nothing could be given back any more. */
-  private static final long LATE_MICROS = 10_000_000;
+  /** How long a settlement is remembered at least: it may come again. */
+  private static final long RESEND_MICROS = 10_000_000;
 
   private final InstantSource clock;
   private final Vault vault;
@@ -327,7 +327,7 @@ public final class MemoryStore implements Store {
     }
     List<Account> accounts = receipt.entries().stream().map(Receipt.Entry::account).toList();
     Take take = new Take(receipt.id(), receipt.takenAtMicros(), accounts);
-    Done mine = new Done(late ? now + LATE_MICROS : end(receipt));
+    Done mine = new Done(Math.max(end(receipt), now + RESEND_MICROS));
     try {
       if (settled.update(take, now, known -> known == null ? mine : known) != mine) {
         return CompletableFuture.completedFuture(new Settled(false, 0));

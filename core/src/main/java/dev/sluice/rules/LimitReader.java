@@ -26,10 +26,8 @@ final class LimitReader {
   private static final Pattern SHORT =
       Pattern.compile("(\\S+)\\s+per\\s+(.+?)(?:,?\\s+precision\\s+(.+))?");
   private static final Pattern MONTH_DAY = Pattern.compile("([0-9]{2})-([0-9]{2})");
-  private static final String FORMS =
-      "expected: such as 3 per 30m, or one of sliding-log, sliding-window, fixed-window,"
-          + " token-bucket";
   private static final Map<String, Collection<String>> KINDS = new LinkedHashMap<>();
+  private static final String FORMS;
   private static final Map<String, Cycle.Unit> UNITS =
       Arrays.stream(Cycle.Unit.values())
           .collect(Collectors.toMap(Cycle.Unit::toString, Function.identity()));
@@ -42,6 +40,7 @@ final class LimitReader {
     KINDS.put("sliding-window", List.of("limit", "per", "precision"));
     KINDS.put("fixed-window", List.of("limit", "per", "zone", "anchor"));
     KINDS.put("token-bucket", List.of("capacity", "refill", "per"));
+    FORMS = "expected: such as 3 per 30m, or one of " + String.join(", ", KINDS.keySet());
   }
 
   private LimitReader() {}

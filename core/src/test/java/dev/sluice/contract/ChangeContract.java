@@ -49,13 +49,22 @@ public interface ChangeContract {
     }
   }
 
+  /** The same limits, but buckets of one rate, so that they differ in their capacity alone. */
+  private static List<Limit> atOneRate(List<Limit> limits) {
+    return limits.stream()
+        .map(
+            limit ->
+                limit instanceof Limit.TokenBucket bucket
+                    ? Limit.bucket(bucket.capacity(), 1, WINDOW)
+                    : limit)
+        .toList();
+  }
+
   @Test
   default void loweredAndRaisedAgainForgetsNothing() {
     Scene scene = scene();
-    List<Limit> high = new ArrayList<>(Scene.everyKind(10, WINDOW));
-    List<Limit> low = new ArrayList<>(Scene.everyKind(5, WINDOW));
-    high.set(3, Limit.bucket(10, 1, WINDOW));
-    low.set(3, Limit.bucket(5, 1, WINDOW));
+    List<Limit> high = atOneRate(Scene.everyKind(10, WINDOW));
+    List<Limit> low = atOneRate(Scene.everyKind(5, WINDOW));
     for (int i = 0; i < high.size(); i++) {
       scene.reset(rule(high.get(i)));
       scene.take(rule(high.get(i)), 8);
@@ -88,6 +97,18 @@ public interface ChangeContract {
         .isEqualTo("denied [0 of 5, retry 4s, reset 8s]");
     assertThat(scene.told(scene.peek(rule(Limit.bucket(5, 2, Duration.ofSeconds(1))), 1)))
         .isEqualTo("denied [0 of 5, retry 2s, reset 4s]");
+  }
+
+  @Test
+  default void bucketWhoseRateChangesOwesNoMoreThanItsCapacityAndItsDebt() {
+    Scene scene = scene();
+    scene.take(rule(Limit.bucket(10, 1, Duration.ofSeconds(1))), 10);
+
+    assertThat(scene.told(scene.peek(rule(Limit.bucket(2, 2, Duration.ofSeconds(1))), 1)))
+        .isEqualTo("denied [0 of 2, retry 1s500ms, reset 2s]");
+    assertThat(
+            scene.told(scene.peek(rule(Limit.bucket(2, 2, Duration.ofSeconds(1)).withDebt(0)), 1)))
+        .isEqualTo("denied [0 of 2, retry 500ms, reset 1s]");
   }
 
   @Test
@@ -175,6 +196,24 @@ public interface ChangeContract {
         .isEqualTo("denied [0 of 4, retry 1us, reset 5s1us]");
     scene.clock.advanceMicros(1);
     assertThat(scene.told(scene.peek(coarse, 1))).isEqualTo("allowed [2 of 4, reset 5s]");
+  }
+
+  @Test
+  default void slidingWindowOfFinerPrecisionCountsEachPartAsOfItsEnd() {
+    Scene scene = scene();
+    Rule coarse = rule(Limit.sliding(4, WINDOW, Duration.ofSeconds(5)));
+    Rule fine = rule(Limit.sliding(4, WINDOW, Duration.ofSeconds(1)));
+    scene.clock.advance(Duration.ofSeconds(1));
+    scene.take(coarse, 2);
+    scene.clock.advance(Duration.ofSeconds(6));
+
+    assertThat(scene.told(scene.peek(fine, 1))).isEqualTo("allowed [2 of 4, reset 7s999ms999us]");
+    scene.take(fine, 2);
+    scene.clock.advance(Duration.ofSeconds(8).minusNanos(2_000));
+    assertThat(scene.told(scene.peek(fine, 1)))
+        .isEqualTo("denied [0 of 4, retry 1us, reset 3s1us]");
+    scene.clock.advanceMicros(1);
+    assertThat(scene.left(fine)).isEqualTo(2);
   }
 
   @Test

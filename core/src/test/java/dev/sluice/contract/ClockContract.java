@@ -78,8 +78,9 @@ public interface ClockContract {
       scene.clock.advance(SPAN.dividedBy(4));
       assertThat(scene.take(rule, 1).allowed()).as("%s: within a window", limit).isFalse();
       scene.clock.set(Scene.START.plus(SPAN).minusSeconds(1));
-      boolean refills = limit instanceof Limit.TokenBucket;
-      assertThat(scene.peek(rule, 1).allowed()).as("%s: near its end", limit).isEqualTo(refills);
+      assertThat(scene.peek(rule, 1).allowed())
+          .as("%s: near its end", limit)
+          .isEqualTo(Scene.refills(limit));
       scene.clock.advance(Duration.ofSeconds(2));
       assertThat(scene.passing(rule, 9)).as("%s: open again", limit).isEqualTo(3);
     }

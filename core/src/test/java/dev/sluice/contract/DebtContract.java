@@ -72,7 +72,7 @@ public interface DebtContract {
   @Test
   default void logsAndWindowsAreAtMostFullyUsed() {
     Scene scene = scene();
-    for (Limit limit : Scene.everyKind(5, Duration.ofMinutes(1)).subList(0, 3)) {
+    for (Limit limit : Scene.everyWindow(5, Duration.ofMinutes(1))) {
       Rule rule = rule(limit);
       scene.reset(rule);
       scene.take(rule, 3);
@@ -93,7 +93,7 @@ public interface DebtContract {
   @Test
   default void recordPushesOutTheOldest() {
     Scene scene = scene();
-    for (Limit limit : Scene.everyKind(5, Duration.ofSeconds(10)).subList(1, 3)) {
+    for (Limit limit : Scene.everySlidingKind(5, Duration.ofSeconds(10))) {
       Rule rule = rule(limit);
       scene.clock.set(Scene.START);
       scene.reset(rule);
@@ -118,7 +118,7 @@ public interface DebtContract {
       Settled settled =
           await(scene.limiter(rule).settle(scene.receipt(rule, 3), Settlement.of(20)));
 
-      long room = limit instanceof Limit.TokenBucket ? 7 : 2;
+      long room = 2 + Scene.debt(limit);
       assertThat(settled).as("%s", limit).isEqualTo(new Settled(true, 17 - room));
       assertThat(scene.left(rule)).as("%s", limit).isZero();
     }

@@ -45,8 +45,7 @@ public interface ResendContract {
       assertThat(again.allowed()).isTrue();
       assertThat(again.balances()).as("%s", limit).isEqualTo(first.balances());
       assertThat(Scene.receipt(again)).isEqualTo(Scene.receipt(first));
-      long used = limit instanceof Limit.TokenBucket ? 3 : 2;
-      assertThat(scene.left(rule)).as("%s", limit).isBetween(5 - used - 1, 5 - used + 0);
+      assertThat(scene.left(rule)).as("%s", limit).isEqualTo(2);
     }
   }
 

@@ -5,11 +5,14 @@ import static dev.sluice.contract.Scene.await;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.Call;
+import dev.sluice.Charge;
 import dev.sluice.Decision;
 import dev.sluice.Identity;
+import dev.sluice.Intent;
 import dev.sluice.Limit;
 import dev.sluice.Limiter;
 import dev.sluice.Lock;
+import dev.sluice.Plan;
 import dev.sluice.Receipt;
 import dev.sluice.Rule;
 import dev.sluice.Settlement;
@@ -131,9 +134,39 @@ public interface ReservationContract {
   }
 
   @Test
+  default void shorterHoldEndsNoLongerOne() {
+    Scene scene = scene();
+    for (Limit limit : Scene.everyKind(2, Duration.ofHours(1))) {
+      Rule rule = logins(limit).lock(LENGTH).build();
+      scene.reset(rule);
+      assertThat(reserve(scene, rule, 1).allowed()).as("%s", limit).isTrue();
+      assertThat(holding(scene, rule, Duration.ofSeconds(10)).allowed()).as("%s", limit).isTrue();
+
+      scene.clock.advance(Duration.ofSeconds(59));
+      assertThat(reserve(scene, rule, 1).locked()).as("%s: one is open", limit).isFalse();
+      scene.clock.advance(Duration.ofSeconds(1));
+      assertThat(reserve(scene, rule, 1).locked()).as("%s: none is", limit).isTrue();
+    }
+  }
+
+  /** A reservation of cost 1 with a hold of its own. */
+  private static Decision holding(Scene scene, Rule rule, Duration hold) {
+    return await(
+        scene.store.take(
+            new Plan(
+                List.of(new Charge(rule, ANN, rule.terms(), 1)),
+                Intent.RESERVE,
+                null,
+                rule.onStoreFailure(),
+                ANN,
+                "",
+                hold)));
+  }
+
+  @Test
   default void pastTheHoldItCanStillBeGivenBack() {
     Scene scene = scene();
-    for (Limit limit : Scene.everyKind(2, Duration.ofHours(1)).subList(0, 3)) {
+    for (Limit limit : Scene.everyWindow(2, Duration.ofHours(1))) {
       Rule rule = logins(limit).build();
       scene.reset(rule);
       Receipt receipt = reserved(scene, rule, 2);

@@ -16,6 +16,7 @@ import dev.sluice.Rules;
 import dev.sluice.Store;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletionStage;
 import java.util.stream.Collectors;
@@ -43,11 +44,31 @@ public final class Scene {
 
   /** The same count and window as each kind of limit. */
   public static List<Limit> everyKind(long limit, Duration window) {
-    return List.of(
-        Limit.fixed(limit, window),
-        Limit.log(limit, window),
-        Limit.sliding(limit, window, window.dividedBy(10)),
-        Limit.bucket(limit, limit, window));
+    List<Limit> kinds = new ArrayList<>(everyWindow(limit, window));
+    kinds.add(Limit.bucket(limit, limit, window));
+    return kinds;
+  }
+
+  /** Of these, the kinds that count in a window: what was used stays so until that is over. */
+  public static List<Limit> everyWindow(long limit, Duration window) {
+    List<Limit> kinds = new ArrayList<>(List.of(Limit.fixed(limit, window)));
+    kinds.addAll(everySlidingKind(limit, window));
+    return kinds;
+  }
+
+  /** Of these, the kinds whose window has no edge at which all comes back. */
+  public static List<Limit> everySlidingKind(long limit, Duration window) {
+    return List.of(Limit.log(limit, window), Limit.sliding(limit, window, window.dividedBy(10)));
+  }
+
+  /** How far beyond a limit it can be recorded. */
+  public static long debt(Limit limit) {
+    return limit instanceof Limit.TokenBucket bucket ? bucket.debt() : 0;
+  }
+
+  /** Whether what was used comes back little by little, and not when a window is over. */
+  public static boolean refills(Limit limit) {
+    return limit instanceof Limit.TokenBucket;
   }
 
   public Limiter limiter(Rule... rules) {

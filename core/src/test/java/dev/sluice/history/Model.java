@@ -24,7 +24,7 @@ final class Model {
   record Answer(boolean allowed, List<Balance> balances) {}
 
   private static final long MINUTE = 60_000_000;
-  private static final long LATE = 10_000_000;
+  private static final long RESEND = 10_000_000;
 
   private record Taken(Charge charge, boolean locked) {}
 
@@ -201,7 +201,7 @@ final class Model {
     if ((late && !above) || settledUntil.getOrDefault(call, 0L) > now) {
       return nothing;
     }
-    settledUntil.put(call, late ? now + LATE : taking.end);
+    settledUntil.put(call, Math.max(taking.end, now + RESEND));
     long uncharged = 0;
     for (Taken each : taking.entries) {
       AccountModel account = account(each.charge);

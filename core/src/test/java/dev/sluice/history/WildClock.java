@@ -55,9 +55,9 @@ final class WildClock {
         new long[] {start, start + memory() * random.nextLong(3, 2_000) + random.nextLong(window)};
   }
 
-  /** As long as anything can matter: the window, and what a sliding window is late. */
+  /** As long as anything can matter. */
   private long memory() {
-    return window + (limit instanceof Limit.SlidingWindow sliding ? sliding.precisionMicros() : 0);
+    return limit.horizonMicros(clock.micros());
   }
 
   void play() {

@@ -2,9 +2,11 @@ package dev.sluice.redis;
 
 import dev.sluice.Terms;
 import java.util.ArrayList;
-import java.util.IdentityHashMap;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
 
 /** Operations that share one call of the library. */
 final class Batch {
@@ -15,7 +17,41 @@ final class Batch {
   private int weight;
 
   /** A call of the library: what is sent, and whose answers come back, in order. */
-  record Request(String[] keys, String[] arguments, List<Operation<?>> operations) {}
+  static final class Request {
+    final String[] keys;
+    final String[] arguments;
+    final List<Operation<?>> operations;
+    private volatile @Nullable CompletableFuture<?> flight;
+
+    Request(String[] keys, String[] arguments, List<Operation<?>> operations) {
+      this.keys = keys;
+      this.arguments = arguments;
+      this.operations = operations;
+    }
+
+    void fliesAs(CompletableFuture<?> sent) {
+      flight = sent;
+      operations.forEach(each -> each.sentWith(this));
+      cancelIfDone(); // it may have been given up meanwhile
+    }
+
+    boolean isDone() {
+      return operations.stream().allMatch(each -> each.answer.isDone());
+    }
+
+    /**
+     * What was given up before the client had a connection to write it to is not written later.
+     * Only for one operation, as is the first call to a node: cancelling lets the line send the
+     * next call, and those who gave up together would send all that waits into a Redis that is
+     * silent.
+     */
+    void cancelIfDone() {
+      CompletableFuture<?> sent = flight;
+      if (sent != null && operations.size() == 1 && isDone()) {
+        sent.cancel(false);
+      }
+    }
+  }
 
   void add(Operation<?> operation) {
     weight += operation.weight();
@@ -64,53 +100,63 @@ final class Batch {
       List<Long> moments,
       boolean namesAll) {
     List<Operation<?>> operations = new ArrayList<>();
-    List<String> words = new ArrayList<>();
-    List<String> texts = new ArrayList<>();
-    Operation.Arguments to = arguments(encoding, moments, words, texts);
+    Words words = new Words(encoding, moments);
+    words.add(reads ? "r" : "w");
+    words.add(testNow);
     for (List<Operation.Judge> group : groups) {
-      group.get(0).write(to, group.size());
+      Operation.Judge.write(group, words);
       operations.addAll(group);
     }
     for (Operation<?> other : others) {
-      other.write(to);
+      other.write(words);
       operations.add(other);
     }
-    List<String> keys = new ArrayList<>(operations.size() + 1);
-    operations.forEach(operation -> operation.nameKeys(keys::add));
+    List<String> keys = new ArrayList<>(words.places.keySet());
     if (namesAll) {
       operations.forEach(operation -> operation.nameKeysBeside(keys::add));
     }
-    List<String> all = new ArrayList<>(3 + texts.size() + words.size());
-    all.add(reads ? "r" : "w");
-    all.add(Long.toString(testNow));
-    all.add(Integer.toString(texts.size()));
-    all.addAll(texts);
-    all.addAll(words);
-    return new Request(keys.toArray(new String[0]), all.toArray(new String[0]), operations);
+    return new Request(keys.toArray(new String[0]), words.words.toArray(new String[0]), operations);
   }
 
-  private static Operation.Arguments arguments(
-      Function<Terms, EncodedTerms> encoding,
-      List<Long> moments,
-      List<String> words,
-      List<String> texts) {
-    IdentityHashMap<Terms, Integer> numbers = new IdentityHashMap<>();
-    return new Operation.Arguments() {
-      @Override
-      public void add(String argument) {
-        words.add(argument);
-      }
+  /** What is sent, as it gathers. */
+  private static final class Words implements Operation.Arguments {
+    private static final int DIGITS = 128; // the characters whose UTF-8 is one byte
 
-      @Override
-      public int number(Terms terms) {
-        Integer known = numbers.get(terms);
+    private final Function<Terms, EncodedTerms> encoding;
+    private final List<Long> moments;
+    private final List<String> words = new ArrayList<>();
+    private final LinkedHashMap<String, Integer> places = new LinkedHashMap<>();
+
+    Words(Function<Terms, EncodedTerms> encoding, List<Long> moments) {
+      this.encoding = encoding;
+      this.moments = moments;
+    }
+
+    @Override
+    public void add(String argument) {
+      words.add(argument);
+    }
+
+    @Override
+    public String encoded(Terms terms) {
+      return encoding.apply(terms).text(moments);
+    }
+
+    @Override
+    public void addPlaces(List<String> keys) {
+      StringBuilder encoded = new StringBuilder(2 * keys.size());
+      for (String key : keys) {
+        Integer known = places.get(key);
+        int place = known == null ? places.size() + 1 : known;
         if (known == null) {
-          texts.add(encoding.apply(terms).text(moments));
-          known = texts.size();
-          numbers.put(terms, known);
+          places.put(key, place);
         }
-        return known;
+        if (place >= DIGITS * DIGITS) {
+          throw new IllegalStateException("a call on more than 16,383 accounts");
+        }
+        encoded.append((char) (place % DIGITS)).append((char) (place / DIGITS));
       }
-    };
+      words.add(encoded.toString());
+    }
   }
 }

@@ -16,7 +16,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.stream.Collectors;
 
-/** Terms as the library reads them (see judge.lua); made once for each terms. */
+/** Terms as the library reads them (see run.lua); made once for each terms. */
 final class EncodedTerms {
   private final List<Cycle> calendars = new ArrayList<>();
   private final String text;

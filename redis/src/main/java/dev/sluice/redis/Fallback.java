@@ -67,7 +67,8 @@ final class Fallback {
     if (plan.policy() != OnStoreFailure.LOCAL) {
       return new Decision.Unmetered(plan.policy() == OnStoreFailure.ALLOW, reason);
     }
-    Decision counted = count(divided(ownPart(plan)), operation.receiptId());
+    Decision counted =
+        count(divided(operation.isPart ? ownPart(plan) : plan), operation.receiptId());
     List<Balance> balances = balances(plan, counted);
     return counted instanceof Decision.Allowed allowed
         ? Decision.Allowed.of(balances, Decision.CountedBy.LOCAL, () -> receipt(allowed.receipt()))
@@ -92,7 +93,7 @@ final class Fallback {
     }
   }
 
-  /** The parts of a call that lie in several slots are judged one by one: each has its own id. */
+  /** Parts of a call that lie in several slots are judged one by one: each has its own id. */
   private static Plan ownPart(Plan plan) {
     return plan.id() == null
         ? plan

@@ -66,7 +66,8 @@ final class Guard implements AutoCloseable {
     return asked.handle((decision, error) -> node.answer(operation, pass, decision, error));
   }
 
-  private CompletableFuture<Decision> byPolicy(Operation.Judge operation, String reason) {
+  /** Decides without Redis. */
+  CompletableFuture<Decision> byPolicy(Operation.Judge operation, String reason) {
     try {
       return CompletableFuture.completedFuture(fallback.decide(operation, reason));
     } catch (RuntimeException e) {
@@ -124,6 +125,7 @@ final class Guard implements AutoCloseable {
         answered(pass);
         throw reused;
       }
+      operation.giveUp();
       StoreFault fault = StoreFault.of(error);
       failed(pass, fault);
       return fallback.decide(operation, String.valueOf(fault.getMessage()));

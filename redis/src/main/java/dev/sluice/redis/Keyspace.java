@@ -6,16 +6,17 @@ import dev.sluice.Rule;
 import dev.sluice.Text;
 import io.lettuce.core.cluster.SlotHash;
 
-/** The names of keys. */
+/** The names of keys. Immutable. */
 final class Keyspace {
   /*
    * An account's key is  s2:{19}:signIn:login=ann
    *
    * Accounts are spread over 64 partitions, by a hash of the identity, so every rule of one caller
-   * lives in one Cluster slot; the accounts of a colocated rule lie in
-   * the partition of the rule's name, and have a '+' behind the braces. The braces hold the tag of the
-   * partition. Partition i has one slot out of 256 i to 256 i + 255, so that masters with equally many
-   * slots have equally many partitions.
+   * lives in one Cluster slot; the accounts of a colocated rule lie in the partition of the rule's
+   * name, and have a '+' behind the braces. The braces hold the tag of the partition. Partition i has
+   * one slot out of 256 i to 256 i + 255, so that masters with equally many slots have equally many
+   * partitions. In a Cluster the hash has a secret key (see Spread): whoever can choose identities,
+   * such as the logins that he tries, cannot choose the master that has to count them.
    *
    * The "2" is the layout's version: a new layout starts empty and the old keys expire by
    * themselves. Identities are percent-encoded, so that no two share a key, and hold neither '!' nor
@@ -29,6 +30,13 @@ final class Keyspace {
   static final String GIFTS = "s2:gifts";
   static final String RULES = "s2:rules";
   static final String RECEIPT_KEYS = "s2:receipt-keys";
+  static final String SPREAD_KEY = "s2:spread-key";
+
+  /** That of a Redis which is no Cluster. */
+  static final Keyspace UNKEYED = new Keyspace(0);
+
+  /** The keyed hash is a polynomial in the key over the field of this many elements. */
+  private static final long PRIME = (1L << 61) - 1;
 
   /** The beginning of every key of a partition, such as s2:{19}. */
   private static final String[] PREFIXES = new String[PARTITIONS];
@@ -45,9 +53,18 @@ final class Keyspace {
     }
   }
 
-  private Keyspace() {}
+  private final long hashKey;
 
-  static String key(Account account) {
+  private Keyspace(long hashKey) {
+    this.hashKey = hashKey;
+  }
+
+  /** Spreads accounts by a hash with a secret key. */
+  static Keyspace keyed(long secret) {
+    return new Keyspace(2 + Long.remainderUnsigned(mixed(secret), PRIME - 2));
+  }
+
+  String key(Account account) {
     String identity = account.identity().toString();
     int partition = partition(account.colocated() ? account.rule() : identity);
     return PREFIXES[partition]
@@ -63,25 +80,39 @@ final class Keyspace {
   }
 
   /** The partition in which an account lies. */
-  static int partition(Account account) {
+  int partition(Account account) {
     return partition(account.colocated() ? account.rule() : account.identity().toString());
   }
 
-  private static int partition(String spreading) {
-    return mixed(spreading.hashCode()) & (PARTITIONS - 1);
+  private int partition(String spreading) {
+    if (hashKey == 0) {
+      return (int) mixed(spreading.hashCode()) & (PARTITIONS - 1);
+    }
+    long hash = hashKey;
+    for (int i = 0; i < spreading.length(); i++) {
+      hash = product(hash + spreading.charAt(i) + 1, hashKey);
+    }
+    return (int) mixed(hash) & (PARTITIONS - 1);
+  }
+
+  /** The product of two numbers modulo {@link #PRIME}. */
+  private static long product(long a, long b) {
+    long low = a * b;
+    long sum = (low & PRIME) + ((low >>> 61) | (Math.multiplyHigh(a, b) << 3));
+    return sum >= PRIME ? sum - PRIME : sum;
   }
 
   /** Where calls with an id are remembered in a Cluster: in the slot of an account. */
-  static String callsBeside(Account account) {
+  String callsBeside(Account account) {
     return PREFIXES[partition(account)] + "!call:";
   }
 
-  /** Spreads a hash code over all its bits. */
-  private static int mixed(int hash) {
-    int h = hash * 0x9E3779B9;
-    h ^= h >>> 15;
-    h *= 0x85EBCA6B;
-    return h ^ (h >>> 13);
+  /** Spreads a number over all bits. */
+  private static long mixed(long number) {
+    long bits = number + 0x9E3779B97F4A7C15L;
+    bits = (bits ^ (bits >>> 30)) * 0xBF58476D1CE4E5B9L;
+    bits = (bits ^ (bits >>> 27)) * 0x94D049BB133111EBL;
+    return bits ^ (bits >>> 31);
   }
 
   /** The key of the n-th sliding log of an account, counted from 1. */

@@ -28,6 +28,9 @@ final class Library {
     "row",
     "locks",
     "judge",
+    "calls",
+    "settle",
+    "run",
   };
   private static final int DIGITS = 16;
 

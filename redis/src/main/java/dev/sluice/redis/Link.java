@@ -65,17 +65,7 @@ final class Link {
       boolean reads,
       BiConsumer<byte @Nullable [], @Nullable Throwable> then) {
     CompletionStage<byte[]> first = send(request, reads);
-    if (request.operations().size() == 1) {
-      // What was given up before the client had a connection to write it to is not written later.
-      CompletableFuture<?> answer = request.operations().get(0).answer;
-      CompletionStage<?> unused =
-          answer.whenComplete(
-              (value, gaveUp) -> {
-                if (gaveUp != null) {
-                  first.toCompletableFuture().cancel(false);
-                }
-              });
-    }
+    request.fliesAs(first.toCompletableFuture());
     return first.handle(
         (reply, error) -> {
           read(request, reads, reply, error, 1, then);
@@ -90,9 +80,10 @@ final class Link {
       @Nullable Throwable error,
       int tries,
       BiConsumer<byte @Nullable [], @Nullable Throwable> then) {
-    boolean givenUp = request.operations().stream().allMatch(each -> each.answer.isDone());
     CompletionStage<byte[]> again =
-        error == null || tries == MOST_TRIES || givenUp ? null : again(request, reads, error);
+        error == null || tries == MOST_TRIES || request.isDone()
+            ? null
+            : again(request, reads, error);
     if (again == null) {
       then.accept(reply, error);
       return;
@@ -113,8 +104,8 @@ final class Link {
   private CompletionStage<byte[]> dispatch(
       ProtocolKeyword command, String name, Batch.Request request) {
     CommandArgs<String, String> args =
-        new CommandArgs<>(Utf8.CODEC).add(name).add(request.keys().length).addKeys(request.keys());
-    for (String word : request.arguments()) {
+        new CommandArgs<>(Utf8.CODEC).add(name).add(request.keys.length).addKeys(request.keys);
+    for (String word : request.arguments) {
       args.add(word);
     }
     return connection.get().dispatch(command, new Reply.Output(Utf8.CODEC), args);
@@ -128,14 +119,18 @@ final class Link {
     }
     if (isFault(error, "ERR Function not found")) {
       return onEveryMaster(Link::load)
-          .handle(
-              (done, failed) -> {
-                if (failed != null && lacksFunctions(failed)) {
+          .handle((done, failed) -> failed)
+          .thenCompose(
+              failed -> {
+                if (failed == null) {
+                  return send(request, reads);
+                }
+                if (lacksFunctions(failed)) {
                   useScripts(failed);
                 }
-                return null;
-              })
-          .thenCompose(done -> send(request, reads));
+                // A full Redis refuses to load a library, but not to run a script that only reads.
+                return dispatch(CommandType.EVAL, Library.SCRIPT, request);
+              });
     }
     if (lacksFunctions(error)) {
       useScripts(error);

@@ -63,11 +63,13 @@ final class LockIndex {
   private static final CompletableFuture<?>[] NONE = {};
 
   private final Topology topology;
+  private final Spread spread;
   private final Duration patience;
   private final AtomicLong foreign = new AtomicLong();
 
-  LockIndex(Topology topology, Duration patience) {
+  LockIndex(Topology topology, Spread spread, Duration patience) {
     this.topology = topology;
+    this.spread = spread;
     this.patience = patience;
   }
 
@@ -175,7 +177,7 @@ final class LockIndex {
     private CompletionStage<LockPage> withReasons(LockPage page) {
       Map<Integer, List<String>> keys = new HashMap<>();
       for (Restriction lock : page.locks()) {
-        keys.computeIfAbsent(Keyspace.partition(lock.account()), none -> new ArrayList<>())
+        keys.computeIfAbsent(spread.keyspace().partition(lock.account()), none -> new ArrayList<>())
             .add(noticeKey(lock.account()));
       }
       List<CompletableFuture<Map<String, String>>> asked =
@@ -198,8 +200,8 @@ final class LockIndex {
               });
     }
 
-    private static String noticeKey(Account account) {
-      return Keyspace.lockKey(Keyspace.key(account));
+    private String noticeKey(Account account) {
+      return Keyspace.lockKey(spread.keyspace().key(account));
     }
 
     /** The announcements under some keys of a partition. */
@@ -361,7 +363,9 @@ final class LockIndex {
       } catch (IllegalArgumentException notOurs) {
         return false;
       }
-      if (until > LATEST || until != Math.rint(until) || Keyspace.partition(account) != partition) {
+      if (until > LATEST
+          || until != Math.rint(until)
+          || spread.keyspace().partition(account) != partition) {
         return false;
       }
       if (search.rule != null && !search.rule.equals(account.rule())) {

@@ -1,6 +1,7 @@
 package dev.sluice.redis;
 
 import dev.sluice.Account;
+import dev.sluice.Balance;
 import dev.sluice.CallName;
 import dev.sluice.Charge;
 import dev.sluice.Decision;
@@ -23,20 +24,42 @@ import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
-/** One thing that the library is asked to do (see judge.lua), and the place for its answer. */
+/** One thing that the library is asked to do (see run.lua), and the place for its answer. */
 abstract class Operation<R> {
   /** How long what a call over several slots took in one of them can wait for the others. */
   static final Duration HOLD = Duration.ofSeconds(10);
 
   final CompletableFuture<R> answer = new CompletableFuture<>();
 
-  /** Names the keys that the library reads, in its order. */
-  abstract void nameKeys(Consumer<String> to);
+  /** How its keys are named, whatever becomes of that meanwhile. */
+  final Keyspace keyspace;
 
-  /** Names the other keys that it may touch, of which a Cluster must know while a slot moves. */
+  private volatile Batch.@Nullable Request request;
+
+  Operation(Keyspace keyspace) {
+    this.keyspace = keyspace;
+  }
+
+  /** Says with which call it is under way. */
+  void sentWith(Batch.Request call) {
+    request = call;
+  }
+
+  /** Stops a call that has not been written yet if nobody waits for any answer to it. */
+  void giveUp() {
+    Batch.Request call = request;
+    if (call != null) {
+      call.cancelIfDone();
+    }
+  }
+
+  /**
+   * Names the keys beside those of its accounts that it may touch, of which a Cluster must know
+   * while a slot moves.
+   */
   void nameKeysBeside(Consumer<String> to) {}
 
-  /** Writes its arguments; terms are named by the number that the batch gives them. */
+  /** Writes its arguments. */
   abstract void write(Arguments to);
 
   /** Reads what became of it. */
@@ -56,11 +79,19 @@ abstract class Operation<R> {
   interface Arguments {
     void add(String argument);
 
-    int number(Terms terms);
+    /** How the library reads terms. */
+    String encoded(Terms terms);
+
+    /** Adds an argument that names accounts by their keys. */
+    void addPlaces(List<String> keys);
 
     default void add(long number) {
       add(Long.toString(number));
     }
+  }
+
+  final List<String> keys(List<Receipt.Entry> entries) {
+    return entries.stream().map(entry -> keyspace.key(entry.account())).toList();
   }
 
   private static void nameLogs(String key, Terms terms, Consumer<String> to) {
@@ -80,20 +111,27 @@ abstract class Operation<R> {
     /** Whether what it takes locks nobody until {@link Close}: another slot may still deny. */
     final boolean held;
 
+    /** Whether the rest of the plan lies in other slots. */
+    final boolean isPart;
+
     private final @Nullable CallName name;
     private final @Nullable String callKey;
     private final @Nullable String receiptId;
     private final long leastMemory;
 
     private Judge(
+        Keyspace keyspace,
         Plan plan,
         boolean held,
+        boolean isPart,
         @Nullable CallName name,
         @Nullable String callKey,
         @Nullable String receiptId,
         long leastMemory) {
+      super(keyspace);
       this.plan = plan;
       this.held = held;
+      this.isPart = isPart;
       this.name = name;
       this.callKey = callKey;
       this.receiptId = name == null ? receiptId : name.receiptId();
@@ -101,12 +139,20 @@ abstract class Operation<R> {
     }
 
     /** The whole of a plan, on one Redis. */
-    Judge(Plan plan) {
-      this(plan, CallName.of(plan));
+    Judge(Keyspace keyspace, Plan plan) {
+      this(keyspace, plan, CallName.of(plan));
     }
 
-    private Judge(Plan plan, @Nullable CallName name) {
-      this(plan, false, name, name == null ? null : Keyspace.CALLS + name.call(), null, 0);
+    private Judge(Keyspace keyspace, Plan plan, @Nullable CallName name) {
+      this(
+          keyspace,
+          plan,
+          false,
+          false,
+          name,
+          name == null ? null : Keyspace.CALLS + name.call(),
+          null,
+          0);
     }
 
     /**
@@ -115,7 +161,8 @@ abstract class Operation<R> {
      *
      * @param now Redis' clock, to tell how long the rounds of calendars are
      */
-    static List<Judge> parts(Plan plan, Collection<List<Charge>> slots, boolean held, long now) {
+    static List<Judge> parts(
+        Keyspace keyspace, Plan plan, Collection<List<Charge>> slots, boolean held, long now) {
       String receiptId = slots.size() == 1 ? null : CallName.madeId();
       long memory = 0;
       if (plan.id() != null) {
@@ -128,8 +175,9 @@ abstract class Operation<R> {
         Plan part = plan.with(slot);
         CallName name = CallName.of(part);
         String callKey =
-            name == null ? null : Keyspace.callsBeside(slot.get(0).account()) + name.call();
-        parts.add(new Judge(part, held, name, callKey, receiptId, memory));
+            name == null ? null : keyspace.callsBeside(slot.get(0).account()) + name.call();
+        parts.add(
+            new Judge(keyspace, part, held, slots.size() > 1, name, callKey, receiptId, memory));
       }
       return parts;
     }
@@ -139,23 +187,22 @@ abstract class Operation<R> {
       return receiptId;
     }
 
-    @Override
-    void nameKeys(Consumer<String> to) {
+    private void nameKeys(List<String> to) {
       if (callKey != null) {
-        to.accept(callKey);
+        to.add(callKey);
       }
       for (Charge charge : plan.charges()) {
-        to.accept(Keyspace.key(charge.account()));
+        to.add(keyspace.key(charge.account()));
       }
     }
 
     @Override
     void nameKeysBeside(Consumer<String> to) {
       if (name != null) {
-        to.accept(Keyspace.doneKey(Keyspace.key(plan.charges().get(0).account())));
+        to.accept(Keyspace.doneKey(keyspace.key(plan.charges().get(0).account())));
       }
       for (Charge charge : plan.charges()) {
-        nameLogs(Keyspace.key(charge.account()), charge.terms(), to);
+        nameLogs(keyspace.key(charge.account()), charge.terms(), to);
       }
     }
 
@@ -197,30 +244,39 @@ abstract class Operation<R> {
 
     @Override
     void write(Arguments to) {
-      write(to, 1);
+      write(List.of(this), to);
     }
 
-    /** Writes the arguments of so many plans like this. */
-    void write(Arguments to, int plans) {
-      List<Charge> charges = plan.charges();
-      Duration hold = held ? HOLD : plan.hold();
+    /** Writes the arguments of plans that {@linkplain #goesWith go with} each other. */
+    static void write(List<Judge> plans, Arguments to) {
+      Judge first = plans.get(0);
+      List<Charge> charges = first.plan.charges();
+      List<String> keys = new ArrayList<>(plans.size() * charges.size() + 1);
+      plans.forEach(plan -> plan.nameKeys(keys));
+      to.add(first.name == null ? "J" : "I");
+      to.add(first.planText(to));
+      to.addPlaces(keys);
+      if (first.name != null) {
+        to.add(first.name.question());
+        to.add(first.name.charges());
+        to.add(first.leastMemory);
+      }
+    }
+
+    /** The plan without its accounts. */
+    private String planText(Arguments to) {
       boolean reserves = held || plan.intent() == Intent.RESERVE;
-      to.add(reserves ? "V" : plan.intent().name().substring(0, 1));
-      to.add(plans);
-      to.add(reserves ? Durations.micros(hold) : 0);
-      to.add(name == null ? "" : name.question());
-      to.add(charges.size());
+      List<Charge> charges = plan.charges();
+      StringBuilder text = new StringBuilder();
+      text.append(reserves ? 'V' : plan.intent().name().charAt(0)).append(' ');
+      text.append(reserves ? Durations.micros(held ? HOLD : plan.hold()) : 0);
       for (int i = 0; i < charges.size(); i++) {
         Charge charge = charges.get(i);
-        to.add(to.number(charge.terms()));
-        to.add(charge.cost());
-        to.add(charge.enforced() ? 1 : 0);
-        to.add(firstOfRule(charges, i));
+        text.append('\n').append(charge.cost());
+        text.append(charge.enforced() ? " 1 " : " 0 ").append(firstOfRule(charges, i));
+        text.append(' ').append(to.encoded(charge.terms()));
       }
-      if (name != null) {
-        to.add(name.charges());
-        to.add(leastMemory);
-      }
+      return text.toString();
     }
 
     private static int firstOfRule(List<Charge> charges, int i) {
@@ -234,10 +290,34 @@ abstract class Operation<R> {
     @Override
     Decision read(Reply reply) {
       long[] numbers = new long[Verdict.size(plan)];
-      for (int i = 0; i < numbers.length; i++) {
-        numbers[i] = reply.next();
+      if (reply.peek() == Reply.PLAINLY) {
+        readPlainly(reply, numbers);
+      } else {
+        for (int i = 0; i < numbers.length; i++) {
+          long number = reply.next();
+          numbers[i] = number == Reply.NEVER ? Balance.NEVER : number;
+        }
       }
       return Verdict.decision(plan, numbers, receiptId);
+    }
+
+    /** What the short form leaves out: all was taken now, nothing is locked, nobody waits. */
+    private void readPlainly(Reply reply, long[] numbers) {
+      reply.next();
+      numbers[0] = 1;
+      numbers[1] = reply.now;
+      int at = Verdict.HEAD;
+      for (Charge charge : plan.charges()) {
+        numbers[at] = Verdict.TAKEN;
+        numbers[at + 2] = reply.now;
+        at += Verdict.OF_CHARGE;
+        for (int i = charge.terms().limits().size(); i > 0; i--) {
+          numbers[at] = reply.next();
+          numbers[at + 2] = reply.next();
+          numbers[at + Verdict.MARK] = reply.next();
+          at += Verdict.OF_LIMIT;
+        }
+      }
     }
   }
 
@@ -251,12 +331,14 @@ abstract class Operation<R> {
     private final String calls;
 
     private Settle(
+        Keyspace keyspace,
         Receipt receipt,
         Settlement settlement,
         long openUntil,
         long goodUntil,
         boolean undoes,
         String calls) {
+      super(keyspace);
       this.receipt = receipt;
       this.settlement = settlement;
       this.openUntil = openUntil;
@@ -272,8 +354,13 @@ abstract class Operation<R> {
      * @param calls where calls with an id are remembered there
      */
     static Settle of(
-        Receipt receipt, List<Receipt.Entry> entries, Settlement settlement, String calls) {
+        Keyspace keyspace,
+        Receipt receipt,
+        List<Receipt.Entry> entries,
+        Settlement settlement,
+        String calls) {
       return new Settle(
+          keyspace,
           receipt.with(entries),
           settlement,
           receipt.openUntilMicros(),
@@ -288,12 +375,13 @@ abstract class Operation<R> {
      */
     static Settle undo(Judge part, Receipt receipt, List<Receipt.Entry> entries) {
       return new Settle(
+          part.keyspace,
           receipt.with(entries),
           Settlement.GIVEN_BACK,
           openUntil(part, receipt),
           goodUntil(receipt),
           true,
-          Keyspace.callsBeside(part.plan.charges().get(0).account()));
+          part.keyspace.callsBeside(part.plan.charges().get(0).account()));
     }
 
     /**
@@ -302,6 +390,7 @@ abstract class Operation<R> {
      */
     static Settle undoShadow(Judge part, Receipt receipt, List<Receipt.Entry> entries) {
       return new Settle(
+          part.keyspace,
           receipt.with(entries),
           Settlement.GIVEN_BACK,
           openUntil(part, receipt),
@@ -326,18 +415,13 @@ abstract class Operation<R> {
     }
 
     @Override
-    void nameKeys(Consumer<String> to) {
-      receipt.entries().forEach(entry -> to.accept(Keyspace.key(entry.account())));
-    }
-
-    @Override
     void nameKeysBeside(Consumer<String> to) {
-      to.accept(Keyspace.doneKey(Keyspace.key(receipt.entries().get(0).account())));
+      to.accept(Keyspace.doneKey(keyspace.key(receipt.entries().get(0).account())));
       if (receipt.id().length() == CallName.RECEIPT_ID_LENGTH && !calls.isEmpty()) {
         to.accept(calls + receipt.id().substring(0, CallName.CALL_DIGITS));
       }
       for (Receipt.Entry entry : receipt.entries()) {
-        nameLogs(Keyspace.key(entry.account()), entry.terms(), to);
+        nameLogs(keyspace.key(entry.account()), entry.terms(), to);
       }
     }
 
@@ -358,7 +442,7 @@ abstract class Operation<R> {
       to.add(calls);
       to.add(receipt.entries().size());
       for (Receipt.Entry entry : receipt.entries()) {
-        to.add(to.number(entry.terms()));
+        to.add(to.encoded(entry.terms()));
         to.add(entry.cost());
         to.add(settlement.costOf(entry));
         to.add(entry.locked() ? 1 : 0);
@@ -368,6 +452,7 @@ abstract class Operation<R> {
           to.add(mark.number());
         }
       }
+      to.addPlaces(keys(receipt.entries()));
     }
 
     @Override
@@ -381,20 +466,16 @@ abstract class Operation<R> {
     private final long openUntil;
     private final List<Receipt.Entry> entries;
 
-    Close(Receipt receipt, List<Receipt.Entry> entries) {
+    Close(Keyspace keyspace, Receipt receipt, List<Receipt.Entry> entries) {
+      super(keyspace);
       this.openUntil = receipt.takenAtMicros() + Durations.micros(HOLD);
       this.entries = entries;
     }
 
     @Override
-    void nameKeys(Consumer<String> to) {
-      entries.forEach(entry -> to.accept(Keyspace.key(entry.account())));
-    }
-
-    @Override
     void nameKeysBeside(Consumer<String> to) {
       for (Receipt.Entry entry : entries) {
-        nameLogs(Keyspace.key(entry.account()), entry.terms(), to);
+        nameLogs(keyspace.key(entry.account()), entry.terms(), to);
       }
     }
 
@@ -410,9 +491,10 @@ abstract class Operation<R> {
       to.add(openUntil);
       to.add(entries.size());
       for (Receipt.Entry entry : entries) {
-        to.add(to.number(entry.terms()));
+        to.add(to.encoded(entry.terms()));
         to.add(entry.cost());
       }
+      to.addPlaces(keys(entries));
     }
 
     /** The end of each lock to which what was taken has led. */
@@ -431,34 +513,34 @@ abstract class Operation<R> {
 
   /** Reset, lock by hand or lift: one account and a few words. */
   static final class Manage extends Operation<Long> {
+    private final String letter;
     private final Account account;
     private final List<String> words;
 
-    private Manage(Account account, String... words) {
+    private Manage(Keyspace keyspace, String letter, Account account, String... words) {
+      super(keyspace);
+      this.letter = letter;
       this.account = account;
       this.words = List.of(words);
     }
 
-    static Manage reset(Account account) {
-      return new Manage(account, "X");
+    static Manage reset(Keyspace keyspace, Account account) {
+      return new Manage(keyspace, "X", account);
     }
 
-    static Manage lock(Account account, Duration length, String reason) {
+    static Manage lock(Keyspace keyspace, Account account, Duration length, String reason) {
       String micros = Long.toString(Durations.micros(length));
-      return new Manage(account, "K", micros, EncodedTerms.reason(reason));
+      return new Manage(keyspace, "K", account, micros, EncodedTerms.reason(reason));
     }
 
-    static Manage lift(Account account, boolean keepUsage) {
-      return new Manage(account, "U", keepUsage ? "1" : "0");
-    }
-
-    @Override
-    void nameKeys(Consumer<String> to) {
-      to.accept(Keyspace.key(account));
+    static Manage lift(Keyspace keyspace, Account account, boolean keepUsage) {
+      return new Manage(keyspace, "U", account, keepUsage ? "1" : "0");
     }
 
     @Override
     void write(Arguments to) {
+      to.add(letter);
+      to.addPlaces(List.of(keyspace.key(account)));
       words.forEach(to::add);
     }
 

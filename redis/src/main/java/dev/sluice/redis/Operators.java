@@ -21,14 +21,26 @@ final class Operators implements AutoCloseable {
 
   private final Topology topology;
   private final Sender sender;
+  private final Spread spread;
   private final LockIndex locks;
   private final EvictionWatch eviction;
 
   Operators(Topology topology, Sender sender) {
     this.topology = topology;
     this.sender = sender;
-    this.locks = new LockIndex(topology, PATIENCE);
+    this.spread = new Spread(topology);
+    this.locks = new LockIndex(topology, spread, PATIENCE);
     this.eviction = new EvictionWatch(topology);
+  }
+
+  /** How accounts are spread over partitions. */
+  Spread spread() {
+    return spread;
+  }
+
+  /** Done when the first attempt to connect has ended, well or not. */
+  CompletableFuture<@Nullable Void> triedToConnect() {
+    return topology.tried();
   }
 
   /** Carries out a reset, a lock by hand or a lift. */
@@ -53,14 +65,19 @@ final class Operators implements AutoCloseable {
     return operation
         .answer
         .orTimeout(PATIENCE.toMillis(), TimeUnit.MILLISECONDS)
-        .exceptionallyCompose(error -> CompletableFuture.failedFuture(fault(error)));
+        .exceptionallyCompose(
+            error -> {
+              operation.giveUp();
+              return CompletableFuture.failedFuture(fault(error));
+            });
   }
 
   /** What is announced of the lock of an account, or null. */
   CompletionStage<@Nullable String> lockOf(Account account) {
     return topology
         .tried()
-        .thenCompose(tried -> topology.commands().get(Keyspace.lockKey(Keyspace.key(account))));
+        .thenCompose(
+            tried -> topology.commands().get(Keyspace.lockKey(spread.keyspace().key(account))));
   }
 
   private StoreFault fault(Throwable error) {

@@ -27,6 +27,7 @@ import org.slf4j.LoggerFactory;
 public final class RedisSettings {
   private static final Logger LOG = LoggerFactory.getLogger(RedisSettings.class);
   private static final Duration WARM_UP_PATIENCE = Duration.ofSeconds(1);
+  private static final Duration SPREAD_PATIENCE = Duration.ofSeconds(3);
 
   private final String uri;
   private Duration deadline = Duration.ofMillis(500);
@@ -118,8 +119,9 @@ public final class RedisSettings {
                 deadline,
                 new Fallback(nodes, sender::estimatedNow),
                 fault -> outside.execute(() -> onFault.accept(fault)));
-    return new RedisStore(
-        topology, sender, guard, new Operators(operators, sender(operators)), deadline);
+    Operators others = new Operators(operators, sender(operators));
+    others.spread().await(SPREAD_PATIENCE);
+    return new RedisStore(topology, sender, guard, others, deadline);
   }
 
   private Sender sender(Topology topology) {

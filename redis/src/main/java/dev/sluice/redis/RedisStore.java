@@ -62,6 +62,7 @@ public final class RedisStore implements Store {
   private final Sender sender;
   private final @Nullable Guard guard;
   private final Operators operators;
+  private final Spread spread;
   private final Duration deadline;
   private final Cache<Account, Long> confirmedLocks =
       Caffeine.newBuilder()
@@ -88,6 +89,7 @@ public final class RedisStore implements Store {
     this.sender = sender;
     this.guard = guard;
     this.operators = operators;
+    this.spread = operators.spread();
     this.deadline = deadline;
   }
 
@@ -136,9 +138,13 @@ public final class RedisStore implements Store {
 
   @Override
   public CompletionStage<Decision> look(Plan plan) {
-    Map<Integer, List<Charge>> partitions = byPartition(plan.charges(), Charge::account);
+    return known(keyspace -> look(plan, keyspace));
+  }
+
+  private CompletionStage<Decision> look(Plan plan, Keyspace keyspace) {
+    Map<Integer, List<Charge>> partitions = byPartition(keyspace, plan.charges(), Charge::account);
     List<Operation.Judge> parts =
-        Operation.Judge.parts(plan, partitions.values(), false, sender.estimatedNow());
+        Operation.Judge.parts(keyspace, plan, partitions.values(), false, sender.estimatedNow());
     List<CompletableFuture<Decision>> groups = new ArrayList<>(parts.size());
     int at = 0;
     for (int partition : partitions.keySet()) {
@@ -157,13 +163,22 @@ public final class RedisStore implements Store {
 
   private CompletionStage<Decision> judge(Plan plan) {
     if (!topology.isCluster()) {
-      return ask(new Operation.Judge(plan), 0);
+      return ask(new Operation.Judge(Keyspace.UNKEYED, plan), 0);
     }
-    Map<Integer, List<Charge>> partitions = byPartition(plan.charges(), Charge::account);
+    Keyspace keyspace;
+    try {
+      keyspace = spread.keyspace();
+    } catch (StoreFault unknown) {
+      return guard == null
+          ? CompletableFuture.failedFuture(unknown)
+          : guard.byPolicy(
+              new Operation.Judge(Keyspace.UNKEYED, plan), String.valueOf(unknown.getMessage()));
+    }
+    Map<Integer, List<Charge>> partitions = byPartition(keyspace, plan.charges(), Charge::account);
     boolean held =
         partitions.size() > 1 && plan.intent() == Intent.TAKE && anyLocks(plan.charges());
     List<Operation.Judge> parts =
-        Operation.Judge.parts(plan, partitions.values(), held, sender.estimatedNow());
+        Operation.Judge.parts(keyspace, plan, partitions.values(), held, sender.estimatedNow());
     List<CompletableFuture<Decision>> groups = new ArrayList<>(parts.size());
     int at = 0;
     for (int partition : partitions.keySet()) {
@@ -184,7 +199,13 @@ public final class RedisStore implements Store {
 
   /** Asks Redis without deadline and policy; for a call that nobody waits for. */
   CompletableFuture<Decision> askRedis(Plan plan) {
-    return sender.send(new Operation.Judge(plan), partition(plan.charges().get(0).account()));
+    try {
+      Keyspace keyspace = spread.keyspace();
+      return sender.send(
+          new Operation.Judge(keyspace, plan), keyspace.partition(plan.charges().get(0).account()));
+    } catch (StoreFault unknown) {
+      return CompletableFuture.failedFuture(unknown);
+    }
   }
 
   private static boolean anyLocks(List<Charge> charges) {
@@ -289,8 +310,8 @@ public final class RedisStore implements Store {
               CompletableFuture<?> step =
                   sender
                       .send(
-                          new Operation.Close(allowed.receipt(), open),
-                          partition(open.get(0).account()))
+                          new Operation.Close(part.keyspace, allowed.receipt(), open),
+                          part.keyspace.partition(open.get(0).account()))
                       .thenAccept(locked::putAll);
               if (open.stream().anyMatch(RedisStore::mayLockNow)) {
                 steps.add(step);
@@ -337,11 +358,13 @@ public final class RedisStore implements Store {
                   stands
                       ? Operation.Settle.undoShadow(part, taken, back)
                       : Operation.Settle.undo(part, taken, back);
-              int partition = partition(back.get(0).account());
+              int partition = part.keyspace.partition(back.get(0).account());
               steps.add(sender.send(undo, partition));
               // Sent right behind it: it costs no time.
               steps.add(
-                  sender.send(look(plan, back), partition).thenAccept(seen -> note(seen, after)));
+                  sender
+                      .send(look(part, plan, back), partition)
+                      .thenAccept(seen -> note(seen, after)));
             }
           }
         });
@@ -350,12 +373,13 @@ public final class RedisStore implements Store {
         .handle((done, failed) -> after);
   }
 
-  private static Operation.Judge look(Plan plan, List<Receipt.Entry> entries) {
+  private static Operation.Judge look(
+      Operation.Judge part, Plan plan, List<Receipt.Entry> entries) {
     Set<Account> accounts =
         entries.stream().map(Receipt.Entry::account).collect(Collectors.toSet());
     List<Charge> charges =
         plan.charges().stream().filter(charge -> accounts.contains(charge.account())).toList();
-    return new Operation.Judge(new Plan(charges, Intent.PEEK, null, plan.policy()));
+    return new Operation.Judge(part.keyspace, new Plan(charges, Intent.PEEK, null, plan.policy()));
   }
 
   private static void note(Decision seen, Map<Account, List<Balance>> after) {
@@ -414,9 +438,10 @@ public final class RedisStore implements Store {
 
   /** The refusal of a plan one of whose accounts a replica knows to be locked, or null. */
   private CompletionStage<@Nullable Decision> lockedAtReplica(Plan plan) {
+    Keyspace keyspace = spread.keyspace(); // known, or no lock would be
     List<CompletableFuture<@Nullable String>> looks =
         plan.charges().stream()
-            .map(charge -> topology.lookAtReplica(Keyspace.lockKey(Keyspace.key(charge.account()))))
+            .map(charge -> topology.lookAtReplica(Keyspace.lockKey(keyspace.key(charge.account()))))
             .toList();
     return CompletableFuture.allOf(looks.toArray(new CompletableFuture<?>[0]))
         .orTimeout(deadline.toNanos() / LOOKS_IN_A_DEADLINE, TimeUnit.NANOSECONDS)
@@ -471,16 +496,27 @@ public final class RedisStore implements Store {
       }
       parts.add(settled);
     }
-    byPartition(counted, Receipt.Entry::account)
+    if (counted.isEmpty()) {
+      return parts.get(0);
+    }
+    Keyspace keyspace;
+    try {
+      keyspace = spread.keyspace();
+    } catch (StoreFault unknown) {
+      return CompletableFuture.failedFuture(unknown);
+    }
+    byPartition(keyspace, counted, Receipt.Entry::account)
         .forEach(
             (partition, entries) -> {
               if (!entries.isEmpty()) {
                 String calls =
                     topology.isCluster()
-                        ? Keyspace.callsBeside(entries.get(0).account())
+                        ? keyspace.callsBeside(entries.get(0).account())
                         : Keyspace.CALLS;
                 parts.add(
-                    patiently(Operation.Settle.of(receipt, entries, settlement, calls), partition));
+                    patiently(
+                        Operation.Settle.of(keyspace, receipt, entries, settlement, calls),
+                        partition));
               }
             });
     return CompletableFuture.allOf(parts.toArray(new CompletableFuture<?>[0]))
@@ -504,15 +540,13 @@ public final class RedisStore implements Store {
     if (guard != null) {
       guard.fallback().reset(account);
     }
-    return operators
-        .manage(Operation.Manage.reset(account), partition(account))
+    return manage(account, keyspace -> Operation.Manage.reset(keyspace, account))
         .thenApply(existed -> existed == 1);
   }
 
   @Override
   public CompletionStage<Restriction> lock(Account account, Duration length, String reason) {
-    return operators
-        .manage(Operation.Manage.lock(account, length, reason), partition(account))
+    return manage(account, keyspace -> Operation.Manage.lock(keyspace, account, length, reason))
         .thenApply(
             until -> {
               if (guard != null) {
@@ -528,9 +562,28 @@ public final class RedisStore implements Store {
     if (guard != null) {
       guard.fallback().lift(account, keepUsage);
     }
-    return operators
-        .manage(Operation.Manage.lift(account, keepUsage), partition(account))
+    return manage(account, keyspace -> Operation.Manage.lift(keyspace, account, keepUsage))
         .thenApply(was -> was == 1);
+  }
+
+  private CompletionStage<Long> manage(
+      Account account, Function<Keyspace, Operation.Manage> operation) {
+    return known(
+        keyspace -> operators.manage(operation.apply(keyspace), keyspace.partition(account)));
+  }
+
+  /** Does something for which it must be known how accounts are spread. */
+  private <R> CompletionStage<R> known(Function<Keyspace, CompletionStage<R>> step) {
+    return operators
+        .triedToConnect()
+        .thenCompose(
+            tried -> {
+              try {
+                return step.apply(spread.keyspace());
+              } catch (StoreFault unknown) {
+                return CompletableFuture.failedFuture(unknown);
+              }
+            });
   }
 
   /** Looks whether an account is still locked, if this node remembers a lock for an outage. */
@@ -605,21 +658,18 @@ public final class RedisStore implements Store {
   }
 
   /** The parts of a plan that one call can touch: in a Cluster a partition, else all of it. */
-  private <T> Map<Integer, List<T>> byPartition(List<T> parts, Function<T, Account> account) {
+  private <T> Map<Integer, List<T>> byPartition(
+      Keyspace keyspace, List<T> parts, Function<T, Account> account) {
     if (!topology.isCluster()) {
       return Map.of(0, parts);
     }
     Map<Integer, List<T>> partitions = new LinkedHashMap<>();
     for (T part : parts) {
       partitions
-          .computeIfAbsent(partition(account.apply(part)), none -> new ArrayList<>())
+          .computeIfAbsent(keyspace.partition(account.apply(part)), none -> new ArrayList<>())
           .add(part);
     }
     return partitions;
-  }
-
-  private static int partition(Account account) {
-    return Keyspace.partition(account);
   }
 
   private static Instant instant(long micros) {

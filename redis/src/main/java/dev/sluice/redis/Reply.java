@@ -7,14 +7,23 @@ import java.nio.ByteOrder;
 
 /** The numbers that a call of the library replies with. */
 final class Reply {
+  /** Everything was taken, and only what is not plain is told. */
+  static final long PLAINLY = 2;
+
   /** Nothing was done; the call lacks calendar rounds around the moment that follows. */
-  static final long LACKS_ROUND = -2;
+  static final long LACKS_ROUND = 3;
 
   /** Nothing was done; the id was used for another question. */
-  static final long ID_REUSED = -3;
+  static final long ID_REUSED = 4;
 
   /** Nothing was done; it would have been, but nothing may be written. */
-  static final long MAY_NOT_WRITE = -4;
+  static final long MAY_NOT_WRITE = 5;
+
+  /** What stands for a wait without end. */
+  static final long NEVER = (1L << 53) - 1;
+
+  private static final int BYTES = 7;
+  private static final long MASK = (1L << (8 * BYTES)) - 1;
 
   private final ByteBuffer numbers;
   final long now;
@@ -27,12 +36,14 @@ final class Reply {
   }
 
   long next() {
-    return (long) numbers.getDouble();
+    long number = peek();
+    numbers.position(numbers.position() + BYTES);
+    return number;
   }
 
   /** The next number, which stays the next. */
   long peek() {
-    return (long) numbers.getDouble(numbers.position());
+    return numbers.getLong(numbers.position()) & MASK;
   }
 
   /** Takes a reply off the wire as it is. */
@@ -43,9 +54,10 @@ final class Reply {
 
     @Override
     public void set(ByteBuffer bytes) {
-      output = new byte[bytes == null ? 0 : bytes.remaining()];
+      int length = bytes == null ? 0 : bytes.remaining();
+      output = new byte[length + 1]; // so that eight bytes can be read where the last number is
       if (bytes != null) {
-        bytes.get(output);
+        bytes.get(output, 0, length);
       }
     }
   }

@@ -40,6 +40,9 @@ final class Sender {
   private static final int RESEND_MILLIS = 10;
   private static final int LONGEST_PAUSE_MILLIS = 100;
 
+  /** For twice as long, and longer, Redis remembers what it has settled (see settle.lua). */
+  private static final long LONGEST_RESENT_NANOS = TimeUnit.SECONDS.toNanos(5);
+
   private final Link link;
   private final boolean isCluster;
   private final LongSupplier testClock;
@@ -145,7 +148,7 @@ final class Sender {
         }
       }
       waitingCount.addAndGet(-polled);
-      return batch.isEmpty() ? DONE : fly(batch, new Manner(1, false, null, moments()));
+      return batch.isEmpty() ? DONE : fly(batch, Manner.first(moments()));
     }
   }
 
@@ -156,14 +159,28 @@ final class Sender {
    * @param reads whether nothing may be written, because Redis is full
    * @param full what Redis said then
    * @param moments those whose calendar rounds are sent along
+   * @param firstSentNanos when it was sent for the first time
    */
-  private record Manner(int tries, boolean reads, @Nullable StoreFault full, List<Long> moments) {
+  private record Manner(
+      int tries,
+      boolean reads,
+      @Nullable StoreFault full,
+      List<Long> moments,
+      long firstSentNanos) {
+    static Manner first(List<Long> moments) {
+      return new Manner(1, false, null, moments, System.nanoTime());
+    }
+
     Manner next(List<Long> otherMoments) {
-      return new Manner(tries + 1, reads, full, otherMoments);
+      return new Manner(tries + 1, reads, full, otherMoments, firstSentNanos);
     }
 
     Manner reading(StoreFault fault) {
-      return new Manner(tries + 1, true, fault, moments);
+      return new Manner(tries + 1, true, fault, moments, firstSentNanos);
+    }
+
+    boolean mayResend() {
+      return tries < MOST_TRIES && System.nanoTime() - firstSentNanos < LONGEST_RESENT_NANOS;
     }
   }
 
@@ -211,7 +228,7 @@ final class Sender {
         read(request, manner, new Reply(bytes));
       }
     } catch (RuntimeException | Error bug) {
-      request.operations().forEach(each -> each.answer.completeExceptionally(bug));
+      request.operations.forEach(each -> each.answer.completeExceptionally(bug));
     }
   }
 
@@ -223,7 +240,7 @@ final class Sender {
       foreign.addAndGet(reply.foreign);
       LOG.warn("Replaced {} values under Sluice's keys that Sluice did not write", reply.foreign);
     }
-    for (Operation<?> operation : request.operations()) {
+    for (Operation<?> operation : request.operations) {
       long verdict = reply.peek();
       if (verdict == Reply.LACKS_ROUND) {
         reply.next();
@@ -274,9 +291,9 @@ final class Sender {
     // A Cluster refuses commands while it connects to a node for the first time.
     boolean tryAgain = SLOT_ON_ITS_WAY.contains(fault.kind()) || (refused && isCluster);
     boolean isFull = fault.kind().equals("oom") && !manner.reads;
-    for (Operation<?> operation : request.operations()) {
+    for (Operation<?> operation : request.operations) {
       boolean resend =
-          manner.tries < MOST_TRIES
+          manner.mayResend()
               && !operation.answer.isDone()
               && (tryAgain || (resending && operation.isSafeToResend()));
       if (isFull && operation instanceof Operation.Judge) {

@@ -4,13 +4,13 @@
 -- negative, but right by a multiple of b. A number less its remainder divides without loss.
 
 local EXACT = 9007199254740991 -- up to here, every whole number is a double
-local NEVER = -1
+local NEVER = EXACT
 
 -- What Lua and Redis offer is not there yet while a library loads, so it is looked up in the first call.
-local call, try, pack, unpack_, sub, byte, rep, max, min, format, sha1
+local call, try, pack, read_packed, sub, byte, rep, max, min, format, sha1
 
 local function prepare()
-  call, try, pack, unpack_ = redis.call, redis.pcall, struct.pack, struct.unpack
+  call, try, pack, read_packed = redis.call, redis.pcall, struct.pack, struct.unpack
   sub, byte, rep, format = string.sub, string.byte, string.rep, string.format
   max, min, sha1 = math.max, math.min, redis.sha1hex
 end
@@ -39,9 +39,10 @@ local function text(number)
   return format('%.0f', number)
 end
 
--- What a call knows: the clock, whether it may write, a calendar round that it lacks, and how many values
--- under our keys were not ours.
-local now, may_write, lacking_round, foreign
+-- What a call knows: its keys, the clock, whether it may write, a calendar round that it lacks, and how many
+-- values under our keys were not ours.
+local keys, now, may_write, lacking_round, foreign
+local may_mend -- whether a row that counts entries which were lost is put right: not where somebody only looks
 
 -- Whether a command failed because another type of value lies under the key.
 local function is_foreign(reply)

@@ -13,8 +13,11 @@ function fixed_window.limit(quota, cycle, length, ...)
   }
 end
 
+-- The rounds of a calendar, whose cycle is a negative number, are not known then.
 function fixed_window.of_shape(cycle)
-  return fixed_window.limit(0, cycle, 1)
+  local limit = fixed_window.limit(0, cycle, max(1, cycle))
+  limit.lacks_rounds = cycle < 0
+  return limit
 end
 
 -- The start and the end of the round of a moment. If the caller did not name it, nothing may be written.
@@ -34,7 +37,7 @@ local function round(limit, moment)
 end
 
 function fixed_window.used(limit, row, at, now)
-  return row.written >= round(limit, now) and row[at] or 0
+  return row[WRITTEN] >= round(limit, now) and row[at] or 0
 end
 
 function fixed_window.advance(limit, row, at, now, used)
@@ -62,12 +65,12 @@ end
 
 function fixed_window.give_back(limit, row, at, now, amount, mark)
   local start = round(limit, now)
-  if mark >= start and row.written >= start then
+  if mark >= start and row[WRITTEN] >= start then
     row[at] = max(0, row[at] - amount)
   end
 end
 
 -- A round cut short by a longer cycle counts in it.
 function fixed_window.convert(limit, row, at, from, old, old_at, now)
-  row[at] = old.written >= round(limit, now) and old[old_at] or 0
+  row[at] = old[WRITTEN] >= round(limit, now) and old[old_at] or 0
 end

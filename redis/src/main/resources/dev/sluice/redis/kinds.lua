@@ -3,12 +3,17 @@
 --
 -- A limit:  kind, quota, scale (the amount of a cost of 1), most (the amount that can be used), debt
 --           (how far below empty it can get), and what its kind needs.
--- A row:    see row.lua. `at` is the place of a limit's numbers in it; the first is the amount used.
+-- A row:    see row.lua. A limit's numbers begin at the index `at`; the first of them is the amount used.
 -- What counts at a moment is computed once, and handed to the functions that need it as `used`.
 -- All times are microseconds. `now` is never before the row was written.
 
--- The counts of a sliding window behind the numbers of a row: see row.lua.
-local counts_of, set_counts
+-- The fields of a row that every decision needs stand at fixed indices, which Lua reads and makes fastest.
+-- From SHAPE on they are what is stored: see row.lua.
+local PLACE, FORM, TERMS, RAW, CHANGED, BACK = 1, 2, 3, 4, 5, 6
+local SHAPE, LIVES, WRITTEN, NUMBERS = 7, 8, 9, 10
+
+-- The counts of a sliding window behind the numbers of a row, and writing a row: see row.lua.
+local counts_of, set_counts, change, advance, flush
 
 local function never_fits(limit, cost)
   return cost > limit.quota
@@ -33,7 +38,7 @@ local function retry_after(limit, row, at, now, used, cost)
     return NEVER
   end
   local over = used + cost * limit.scale - limit.most
-  return over <= 0 and 0 or limit.kind.opens_after(limit, row, at, now, over)
+  return over <= 0 and 0 or limit:opens_after(row, at, now, over)
 end
 
 -- Counts a cost that need not fit. Says what could not be charged.
@@ -42,9 +47,9 @@ local function record(limit, row, at, now, cost, into_debt)
   local ceiling = max(used, into_debt and limit.most + limit.debt or limit.most)
   local counted = min(cost, div(ceiling, scale) + 1)
   local excess = max(0, used + counted * scale - ceiling)
-  limit.kind.add(limit, row, at, now, counted * scale)
+  limit:add(row, at, now, counted * scale)
   if excess > 0 then
-    limit.kind.drop(limit, row, at, excess)
+    limit:drop(row, at, excess)
   end
   return cost - counted + ceil_div(excess, scale)
 end

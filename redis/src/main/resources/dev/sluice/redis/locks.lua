@@ -33,9 +33,9 @@ local function demand_index(key)
 end
 
 local function announce_lock(row, reason)
-  local till = row.lock.till
-  unless_away('SET', row.key .. '!lock', text(till) .. ' ' .. reason, 'PX', text(ceil_div(till - now, 1000) + 1000))
-  local index, member = index_of(row.key)
+  local till, key = row.lock.till, keys[row[PLACE]]
+  unless_away('SET', key .. '!lock', text(till) .. ' ' .. reason, 'PX', text(ceil_div(till - now, 1000) + 1000))
+  local index, member = index_of(key)
   on_set('ZADD', index, text(till), member)
   local ended = call('ZCOUNT', index, '-inf', text(now))
   if ended > 0 then
@@ -63,7 +63,8 @@ local function lock(row, terms)
   local before = row.lock
   local nth = before and now <= before.till + terms.lock_memory and before.nth + 1 or 1
   local length = terms.locks[min(nth, #terms.locks)]
-  row.lock, row.tail = {from = now, till = now + length, nth = nth, memory = terms.lock_memory}, true
+  row.lock = {from = now, till = now + length, nth = nth, memory = terms.lock_memory}
+  row.tail, row.odd = true, true
   announce_lock(row, terms.reason)
 end
 
@@ -72,7 +73,7 @@ local function unlock(row)
   if row.lock then
     local nth, memory = row.lock.nth, row.lock.memory
     row.lock = nth > 1 and {from = now, till = now, nth = nth - 1, memory = memory} or nil
-    withdraw_lock(row.key)
+    withdraw_lock(keys[row[PLACE]])
     change(row)
     row.tail = true
   end

@@ -12,6 +12,10 @@
 -- Whole numbers, the lowest byte first. Beside it: key!log1 and so on (sliding_log.lua), key!lock (locks.lua),
 -- key!done (judge.lua). Every key has a TTL.
 --
+-- In Lua a row is an array: the place of its key among the keys of the call, its form, the terms it is under (or
+-- false), the string it was read from (or false), whether it has changed, when all will be back (or false if
+-- that is not known); from SHAPE on what is in the string; and by name what few rows have.
+--
 -- Time never runs backwards: if the clock shows less than when a row was written, the account's time stands
 -- still until the clock has caught up. A row from further ahead than its limits remember is replaced by one
 -- that is used up now.
@@ -25,16 +29,17 @@ local KINDS = { -- by the letter in terms, and by the code in a row
 local SLACK, GRAIN = 60000000, 300000000
 local REST = '<I7I7I7I7I7I7I7'
 local REST_BYTES = 49
-local rows = {} -- those this call has looked at, by key
+local MOST_LOGS = 32 -- of a row that is not there; a rule has fewer limits
+local rows -- those this call has looked at, by the place of their key
 
 -- What a row of these limits looks like.
 local function form_of(limits)
-  local form = {limits = limits, at = {}, width = 0, bytes = 12, format = 'I5I7', cells = false, logs = 0}
-  local shape = {}
+  local form = {limits = limits, at = {}, last = NUMBERS - 1, format = '', cells = false, logs = 0, suffixes = {}}
+  local shape, bytes = {}, 0
   for i, limit in ipairs(limits) do
     local kind = limit.kind
-    form.at[i] = form.width + 1
-    form.width, form.bytes = form.width + kind.width, form.bytes + kind.bytes
+    form.at[i] = form.last + 1
+    form.last, bytes = form.last + kind.width, bytes + kind.bytes
     form.format = form.format .. kind.format
     form.cells = form.cells or kind == sliding_window
     shape[#shape + 1] = kind.code
@@ -43,12 +48,18 @@ local function form_of(limits)
     end
     if kind == sliding_log then
       form.logs = form.logs + 1
-      limit.suffix = '!log' .. form.logs
+      form.suffixes[form.at[i]] = '!log' .. form.logs
+    end
+    for name, what in pairs(kind) do
+      if type(what) == 'function' then
+        limit[name] = what -- so that a limit is asked without a detour
+      end
     end
   end
   shape = #shape > 0 and cmsgpack.pack(unpack(shape)) or ''
   form.prefix = #shape < 255 and string.char(#shape) .. shape or '\255' .. pack('<I2', #shape) .. shape
-  form.format, form.bytes = '<c' .. #form.prefix .. form.format, #form.prefix + form.bytes
+  form.from_written, form.before_written = '<I7' .. form.format, text(#form.prefix + 5)
+  form.format, form.bytes = '<c' .. #form.prefix .. 'I5I7' .. form.format, #form.prefix + 12 + bytes
   return form
 end
 
@@ -56,7 +67,7 @@ end
 local function form_in(raw)
   local length, start = byte(raw, 1), 2
   if length == 255 and #raw > 2 then
-    length, start = unpack_('<I2', raw, 2), 4
+    length, start = read_packed('<I2', raw, 2), 4
   end
   local numbers = {true}
   if not length or #raw < start + length - 1 then
@@ -84,12 +95,10 @@ local function form_in(raw)
   return form and sub(raw, 1, #form.prefix) == form.prefix and form or nil
 end
 
--- A row that has counted nothing. All common fields at once: a table that grows is slow.
-local function empty(key, form, moment)
-  local row = {
-    key = key, form = form, terms = false, lives = 0, written = moment, raw = false, changed = false, back = false,
-  }
-  for i = 1, form.width do
+-- A row that has counted nothing.
+local function empty(place, form, moment)
+  local row = {place, form, false, false, false, false, form.prefix, 0, moment}
+  for i = NUMBERS, form.last do
     row[i] = 0
   end
   return row
@@ -97,7 +106,7 @@ end
 
 -- Reads what stands behind the numbers: the counts of sliding windows, and the rest.
 local function read_tail(row)
-  local raw, form, counts = row.raw, row.form, {}
+  local raw, form, counts = row[RAW], row[FORM], {}
   row.counts = counts
   if not raw then
     return row
@@ -115,7 +124,7 @@ end
 
 -- How many bytes the counts of sliding windows have.
 local function counts_bytes(row)
-  local form, bytes = row.form, 0
+  local form, bytes = row[FORM], 0
   for i = 1, form.cells and #form.limits or 0 do
     if form.limits[i].kind == sliding_window then
       bytes = bytes + row[form.at[i] + 2] * form.limits[i].bytes
@@ -137,50 +146,34 @@ function set_counts(row, at, counts)
 end
 
 -- The row in a string of a form, or nil if it is not of that form.
-local function decode(key, raw, form)
-  if #raw < form.bytes then
+local function decode(place, raw, form, terms)
+  local bytes, last = form.bytes, form.last
+  if #raw < bytes then
     return nil
   end
-  local prefix, lives, written, a, b, c, d, e, f = unpack_(form.format, raw)
-  if prefix ~= form.prefix or written > EXACT then
+  local row = {place, form, terms or false, raw, false, false, read_packed(form.format, raw)}
+  if row[SHAPE] ~= form.prefix then
     return nil
   end
-  local row
-  if form.width == 1 then
-    row = {
-      a, key = key, form = form, terms = false, lives = lives, written = written, raw = raw, changed = false,
-      back = false,
-    }
-  else
-    row = {
-      a, b, c, d, e, f, key = key, form = form, terms = false, lives = lives, written = written, raw = raw,
-      changed = false, back = false,
-    }
-  end
-  if form.width > 6 then
-    local numbers = {unpack_(form.format, raw)}
-    for i = 7, form.width do
-      row[i] = numbers[i + 3]
-    end
-  end
-  for i = 1, form.width do
+  for i = WRITTEN, last do
     if row[i] > EXACT then
       return nil
     end
   end
-  if #raw == form.bytes then
-    return not form.cells and row or counts_bytes(row) == 0 and row or nil
+  local rest = #raw - bytes
+  if form.cells then
+    rest = rest - counts_bytes(row)
   end
-  local rest = #raw - form.bytes - counts_bytes(row)
   if rest == 0 then
     return row
   elseif rest ~= REST_BYTES then
     return nil
   end
-  local from, till, nth, memory, open, open_until, forgotten = unpack_(REST, raw, #raw - REST_BYTES + 1)
+  local from, till, nth, memory, open, open_until, forgotten = read_packed(REST, raw, #raw - REST_BYTES + 1)
   if max(from, till, nth, memory, open, open_until, forgotten) > EXACT then
     return nil
   end
+  row.odd = true
   row.lock = till > 0 and {from = from, till = till, nth = nth, memory = memory} or nil
   row.open, row.open_until = open_until > 0 and open or nil, open_until > 0 and open_until or nil
   row.forgotten = forgotten > 0 and forgotten or nil
@@ -190,8 +183,8 @@ end
 -- What keeps decisions, apart from numbers, when one row takes the place of another.
 local function take_place(row, old)
   row.lock, row.open, row.open_until, row.forgotten = old.lock, old.open, old.open_until, old.forgotten
-  row.lives, row.old_logs = old.lives, old.form.logs
-  row.changed, row.is_new = old.changed, old.is_new
+  row[LIVES], row.old_logs = old[LIVES], old[FORM].logs
+  row[CHANGED], row.is_new, row.odd = old[CHANGED], old.is_new, true
   return row
 end
 
@@ -221,15 +214,30 @@ local function match(limits, others)
   return found, same
 end
 
-local function convert(old, form, moment)
-  local row = take_place(empty(old.key, form, moment), old)
-  local found = match(form.limits, old.form.limits)
+local function recount_logs(row)
+  local form = row[FORM]
   for i, limit in ipairs(form.limits) do
-    if found[i] then
-      limit.kind.convert(limit, row, form.at[i], old.form.limits[found[i]], old, old.form.at[found[i]], moment)
+    if limit.kind == sliding_log then
+      limit:recount(row, form.at[i])
     end
   end
-  row.written, row.is_old = moment, true -- a log still has what has left its window
+end
+
+local function convert(old, form, moment)
+  local row = take_place(empty(old[PLACE], form, moment), old)
+  local old_form = old[FORM]
+  if #old_form.limits == 0 then -- only a lock, made by hand when there was no row
+    row.old_logs, row[WRITTEN] = nil, 0
+    recount_logs(row)
+    return row
+  end
+  local found = match(form.limits, old_form.limits)
+  for i, limit in ipairs(form.limits) do
+    if found[i] then
+      limit:convert(row, form.at[i], old_form.limits[found[i]], old, old_form.at[found[i]], moment)
+    end
+  end
+  row.is_old = true -- a log still has what has left its window
   return row
 end
 
@@ -244,14 +252,14 @@ local function horizon(terms)
 end
 
 local function exhausted(old, form)
-  local row = take_place(empty(old.key, form, now), old)
+  local row = take_place(empty(old[PLACE], form, now), old)
   row.exhausts, row.replaces, row.open, row.open_until, row.forgotten = true, true, nil, nil, now
   if old.lock and old.lock.from > now then
     row.lock = {from = now, till = now + old.lock.till - old.lock.from, nth = old.lock.nth, memory = old.lock.memory}
   end
   for i, limit in ipairs(form.limits) do
     if limit.kind ~= sliding_log then
-      limit.kind.add(limit, row, form.at[i], now, limit.most)
+      limit:add(row, form.at[i], now, limit.most)
     else
       row[form.at[i]], row[form.at[i] + 1] = limit.most, now
     end
@@ -260,70 +268,69 @@ local function exhausted(old, form)
 end
 
 -- The row of an account as it is in Redis, under its own form; given a form, under that if it can be.
-local function load(key, raw, form)
+local function load(place, raw, form)
   local row
   if raw then
-    row = form and decode(key, raw, form)
+    row = form and decode(place, raw, form)
     if not row then
       local own = form_in(raw)
-      row = own and decode(key, raw, own)
+      row = own and decode(place, raw, own)
     end
     if not row then
       foreign = foreign + 1
     end
   end
   if not row then
-    row = empty(key, form or form_of({}), 0)
+    row = empty(place, form or form_of({}), 0)
     row.is_new = not raw
-    for i, limit in ipairs(row.form.limits) do
-      if limit.kind == sliding_log then
-        sliding_log.recount(limit, row, row.form.at[i])
-      end
-    end
+    recount_logs(row)
   end
-  rows[key] = row
+  rows[place] = row
   return row
 end
 
 -- Brings a row to now and under terms. Writes nothing.
 local function bring(row, terms)
   local form = terms.form
-  if row.written > now and row.written - now > horizon(terms) then
+  if row[WRITTEN] > now and row[WRITTEN] - now > horizon(terms) then
     row = exhausted(row, form)
-  elseif row.form ~= form then
-    if row.form.prefix == form.prefix then
-      row.form = form
+  elseif row[FORM] ~= form then
+    if row[SHAPE] == form.prefix then
+      row[FORM] = form
     else
-      row = convert(row, form, max(now, row.written))
+      row = convert(row, form, max(now, row[WRITTEN]))
     end
   end
-  row.terms = terms
-  rows[row.key] = row
+  row[TERMS] = terms
+  rows[row[PLACE]] = row
   return row
 end
 
 -- The clock as a row sees it.
 local function time_of(row)
-  return row.written > now and row.written or now
+  return row[WRITTEN] > now and row[WRITTEN] or now
 end
 
 -- Puts the logs of a row that took the place of another where they belong.
 local function move_logs(row)
-  local form, moved = row.form, {}
+  local form, key, moved = row[FORM], keys[row[PLACE]], {}
   for i, limit in ipairs(form.limits) do
     local at = form.at[i]
     if limit.kind == sliding_log and not row.exhausts and row.logs and row.logs[at] then
       if call('EXISTS', row.logs[at]) == 1 then
-        call('RENAME', row.logs[at], row.key .. limit.suffix .. '~')
-        moved[#moved + 1] = row.key .. limit.suffix
+        local log = key .. form.suffixes[at]
+        call('RENAME', row.logs[at], log .. '~')
+        moved[#moved + 1], moved[log] = log, true
       end
     end
   end
-  for i = 1, max(row.old_logs, form.logs) do
-    call('DEL', row.key .. '!log' .. i)
+  for _, log in ipairs(moved) do
+    call('RENAME', log .. '~', log)
   end
-  for _, key in ipairs(moved) do
-    call('RENAME', key .. '~', key)
+  for i = 1, max(row.old_logs, form.logs) do
+    if not moved[key .. '!log' .. i] then
+      call('UNLINK', key .. '!log' .. i)
+    end
   end
   row.logs, row.old_logs = nil, nil
   if row.exhausts then
@@ -338,7 +345,7 @@ local function move_logs(row)
 end
 
 local function is_used(row)
-  local at = row.form.at
+  local at = row[FORM].at
   for i = 1, #at do
     if row[at[i]] > 0 then
       return true
@@ -347,13 +354,18 @@ local function is_used(row)
   return false
 end
 
--- Says that a row is about to be changed.
-local function change(row)
-  row.back = false
-  if row.changed and not row.old_logs then
+-- Says that a row is about to be changed. Only a row that is odd has or had a lock, a reservation or
+-- forgotten usage, or took the place of another.
+function change(row)
+  row[BACK] = false
+  if row[CHANGED] and not row.old_logs then
     return
   end
-  row.changed, row.replaces = true, nil
+  row[CHANGED] = true
+  if not row.odd then
+    return
+  end
+  row.replaces = nil
   if row.old_logs then
     move_logs(row)
   end
@@ -363,37 +375,59 @@ local function change(row)
   if row.forgotten and not is_used(row) then
     row.forgotten, row.tail = now, true -- what was taken before has come back
   end
+  if row.is_old then
+    advance(row, time_of(row))
+  end
 end
 
 -- Brings all numbers to a moment, so that the row can be written at it. `used` is what counts then, of each
 -- limit, if that is known.
-local function advance(row, moment, used)
-  local limits, at = row.form.limits, row.form.at
+function advance(row, moment, used)
+  local form = row[FORM]
+  local limits, at = form.limits, form.at
   for i = 1, #limits do
     local limit = limits[i]
-    local counts = used and used[i] or limit.kind.used(limit, row, at[i], moment)
-    limit.kind.advance(limit, row, at[i], moment, counts)
+    limit:advance(row, at[i], moment, used and used[i] or limit:used(row, at[i], moment))
   end
-  row.written, row.is_old = moment, nil
+  row[WRITTEN] = moment
+  if row.is_old then
+    row.is_old = nil
+  end
+end
+
+local function unlink_logs(row)
+  local form = row[FORM]
+  for i, limit in ipairs(form.limits) do
+    if limit.kind == sliding_log then
+      call('UNLINK', log_of(row, form.at[i]))
+    end
+  end
+end
+
+-- Removes the logs of a row that is not there.
+local function unlink_lost_logs(row)
+  local logs = {}
+  for i = 1, MOST_LOGS do
+    logs[i] = keys[row[PLACE]] .. '!log' .. i
+  end
+  unless_away('UNLINK', unpack(logs))
 end
 
 -- Forgets what was used. What was taken before cannot be given back any more.
 local function forget_usage(row)
   if row.is_new then
+    unlink_lost_logs(row)
     return
   end
   change(row)
-  for i = 1, row.form.width do
+  for i = NUMBERS, row[FORM].last do
     row[i] = 0
   end
-  row.counts = {}
-  for i, limit in ipairs(row.form.limits) do
-    if limit.kind == sliding_log then
-      call('DEL', log_of(limit, row, row.form.at[i]))
-    end
-  end
+  row.counts, row.adds, row.drops = {}, nil, nil
+  unlink_logs(row)
   row.open, row.open_until, row.tail = nil, nil, true
-  row.written, row.forgotten = 0, now -- nothing is used, so time need not stand still
+  row.odd = true
+  row[WRITTEN], row.forgotten = 0, now -- nothing is used, so time need not stand still
 end
 
 -- What reservations hold whose fate is open.
@@ -404,7 +438,7 @@ end
 local function reserve(row, cost, till)
   local others = open(row)
   row.open, row.open_until = others + cost, others == 0 and till or max(till, row.open_until)
-  row.tail = true
+  row.tail, row.odd = true, true
 end
 
 -- Closes a reservation, unless its hold is over.
@@ -416,9 +450,9 @@ end
 
 -- Whether every limit has room for a cost, were everything open given back.
 local function fits_without_open(row, cost)
-  local time, held = time_of(row), open(row)
-  for i, limit in ipairs(row.form.limits) do
-    local used = limit.kind.used(limit, row, row.form.at[i], time)
+  local time, held, form = time_of(row), open(row), row[FORM]
+  for i, limit in ipairs(form.limits) do
+    local used = limit:used(row, form.at[i], time)
     if not fits(limit, used - min(used, held * limit.scale), cost) then
       return false
     end
@@ -434,24 +468,40 @@ local function lock_left(row)
   return min(lock.till - now, lock.till - lock.from)
 end
 
--- How long until everything in a row has come back, and its lock is forgotten.
-local function ends(row)
-  local last = row.back
-  if not last then
-    local time = time_of(row)
-    last = now
-    for i, limit in ipairs(row.form.limits) do
-      local used = limit.kind.used(limit, row, row.form.at[i], time)
-      last = max(last, time + limit.kind.reset_after(limit, row, row.form.at[i], time, used))
+-- Whether nothing in a row could change a decision any more. What calendar windows have counted may.
+local function is_spent(row)
+  local form, time, lock = row[FORM], time_of(row), row.lock
+  if lock and now <= lock.till + lock.memory or time > now or open(row) > 0 then
+    return false
+  end
+  for i, limit in ipairs(form.limits) do
+    if (limit.lacks_rounds and row[form.at[i]] or limit:used(row, form.at[i], time)) > 0 then
+      return false
     end
   end
-  last = max(last, row.open_until or 0)
+  return true
+end
+
+-- When everything in a row has come back, and its lock is forgotten.
+local function ends(row)
+  local last = row[BACK]
+  if not last then
+    local time, form = time_of(row), row[FORM]
+    last = now
+    for i, limit in ipairs(form.limits) do
+      local used = limit:used(row, form.at[i], time)
+      last = max(last, time + limit:reset_after(row, form.at[i], time, used))
+    end
+  end
+  if row.open_until and row.open_until > last then
+    last = row.open_until
+  end
   return row.lock and max(last, row.lock.till + row.lock.memory) or last
 end
 
 -- What stands behind the numbers of a row.
 local function tail_of(row)
-  local form, parts = row.form, {}
+  local form, parts = row[FORM], {}
   for i = 1, form.cells and #form.limits or 0 do
     if form.limits[i].kind == sliding_window then
       parts[#parts + 1] = counts_of(row, form.at[i])
@@ -466,51 +516,61 @@ local function tail_of(row)
   return table.concat(parts)
 end
 
--- A log ends with its row. It may be new: then it has no TTL yet, or the one before was removed.
-local function keep_logs(row)
-  for i = 1, row.form.logs do
-    local log, millis = row.key .. '!log' .. i, ceil_div(row.lives * 1000000 - now, 1000)
-    if (unless_away('PTTL', log) or millis) < millis - 1000 then
-      call('PEXPIRE', log, text(millis))
+-- Writes a whole row. `millis` is its TTL, or nil if that stays.
+local function write(row, millis)
+  local key, form, old = keys[row[PLACE]], row[FORM], row[RAW]
+  local value = pack(form.format, unpack(row, SHAPE, form.last)) .. tail_of(row)
+  if not millis then
+    if old and #value == #old then
+      call('SETRANGE', key, '0', value)
+    else
+      call('SET', key, value, 'KEEPTTL')
     end
+  elseif not row.is_new then
+    call('SET', key, value, 'PX', text(millis))
+  elseif not call('SET', key, value, 'PX', text(millis), 'NX') then
+    foreign = foreign + 1 -- there is something, but no string
+    call('DEL', key)
+    call('SET', key, value, 'PX', text(millis))
+  end
+  row[RAW] = value
+  if row.counts or row.tail or row.is_new then
+    row.counts, row.tail, row.is_new = nil, nil, nil
   end
 end
 
 -- Writes a row that has changed, with a TTL that outlives what it remembers.
-local function flush(row)
-  row.changed = false
-  local key, form = row.key, row.form
-  if row.is_new and call('EXISTS', key) == 1 then
-    foreign = foreign + 1 -- no string
-    call('DEL', key)
+function flush(row)
+  local form = row[FORM]
+  row[CHANGED] = false
+  if form.logs > 0 then
+    row.is_flushed = true -- what is asked of its entries meanwhile must not begin anew
   end
-  if not (is_used(row) or row.lock or row.open_until or row.forgotten) then
+  if row.drops then
+    remove_entries(row)
+  end
+  if (form.last < NUMBERS or row[NUMBERS] == 0) and not (is_used(row) or row.lock or row.open_until or row.forgotten) then
     if not row.is_new then
-      call('DEL', key)
+      call('DEL', keys[row[PLACE]])
+      unlink_logs(row)
     end
-    row.is_new = true
+    row.is_new, row[RAW], row[LIVES], row.is_flushed = true, false, 0, nil
     return
   end
-  local lasts, millis = ends(row) + SLACK, nil
-  if lasts > row.lives * 1000000 then
+  local lasts, millis = (row.odd or not row[BACK]) and ends(row) or row[BACK], nil
+  if lasts + SLACK > row[LIVES] * 1000000 then
+    lasts = lasts + SLACK
     lasts = lasts - rest(lasts, GRAIN) + GRAIN
-    row.lives, millis = lasts / 1000000, ceil_div(lasts - now, 1000)
+    row[LIVES], millis = lasts / 1000000, ceil_div(lasts - now, 1000)
   end
-  local value = pack(form.format, form.prefix, row.lives, row.written, unpack(row, 1, form.width))
-  local is_in_place = row.raw and not millis
-  if is_in_place and not row.counts and not row.tail then
-    call('SETRANGE', key, '0', value) -- what stands behind the numbers stays
-    keep_logs(row)
-    return
-  end
-  value = value .. tail_of(row)
-  if millis then
-    call('SET', key, value, 'PX', text(millis))
-  elseif is_in_place and #value == #row.raw then
-    call('SETRANGE', key, '0', value)
+  if row[RAW] and not (millis or row.counts or row.tail) then
+    -- What stands before and behind the numbers stays.
+    call('SETRANGE', keys[row[PLACE]], form.before_written, pack(form.from_written, unpack(row, WRITTEN, form.last)))
   else
-    call('SET', key, value, 'KEEPTTL')
+    write(row, millis)
   end
-  keep_logs(row)
-  row.raw, row.counts, row.tail, row.is_new = value, nil, nil, nil
+  if form.logs > 0 then
+    write_entries(row, millis)
+    row.is_flushed = nil
+  end
 end

@@ -1,13 +1,18 @@
 -- Sliding log: in any interval of length `window` it admits at most its limit, and it denies a call only
 -- if admitting it would break that.
 --
--- Three numbers: what was used when the row was written, the time of the oldest entry (or earlier), and
--- the number of the newest. Beside the row the entries, a sorted set: score = when, member = number:weight,
--- or the number alone if it weighs 1. A call is one entry, whatever it costs. Later entries have higher
--- numbers. The first log of a row lies under its key with !log1 behind it, and so on.
+-- Three numbers: what was used when the row was written, the time of the oldest entry that this counts (or
+-- earlier), and the number of the newest. Beside the row the entries, a sorted set: score = when,
+-- member = number:weight, or the number alone if it weighs 1. A call is one entry, whatever it costs. Later
+-- entries have higher numbers. The first log of a row lies under its key with !log1 behind it, and so on.
+--
+-- Entries before the oldest are no longer counted. They are removed a few at a time, so that no call has to
+-- pay for all. What is counted is always in the row first: entries are written after the row, and
+-- removed before it (`write_entries`, `remove_entries`). An error in between leaves a row that counts too
+-- much, never too little.
 
 local sliding_log = {letter = 'l', code = 4, width = 3, format = 'I7I7I7', bytes = 21, parameters = 1}
-local AT_ONCE = 200 -- entries that are read in one go
+local AT_ONCE = 200 -- entries that are read or removed in one go
 
 -- limit, window
 function sliding_log.limit(quota, window)
@@ -22,8 +27,8 @@ function sliding_log.of_shape(window)
 end
 
 -- The key of the entries. A row that was converted still finds them where they were.
-local function log_of(limit, row, at)
-  return row.logs and row.logs[at] or row.key .. limit.suffix
+local function log_of(row, at)
+  return row.logs and row.logs[at] or keys[row[PLACE]] .. row[FORM].suffixes[at]
 end
 
 local function name_of(number, weight)
@@ -36,30 +41,71 @@ local function entry(name)
   return tonumber(number) or 0, tonumber(weight) or 1
 end
 
--- Sees to it that what is in the log is counted in the row, of which it is no part: a row that was lost
--- or is not ours does not forget its log.
-function sliding_log.recount(limit, row, at)
-  local entries = on_set('ZRANGE', log_of(limit, row, at), 0, -1, 'WITHSCORES')
-  for i = 1, #entries, 2 do
-    local number, weight = entry(entries[i])
-    row[at], row[at + 2] = row[at] + weight, max(row[at + 2], number)
+-- Runs a command on the entries, as they are after all that this call has done to them so far.
+local function on_entries(command, row, at, ...)
+  if (row.adds or row.drops) and not row.is_flushed then
+    flush(row)
+    row[CHANGED] = true -- it may be in the middle of a change
   end
-  row[at + 1] = tonumber(entries[2] or 0)
+  return on_set(command, log_of(row, at), ...)
 end
 
--- What has left the window since the row was written.
+-- Calls a function with number, weight, time and name of each entry between two scores, the oldest first,
+-- until it answers true. It reads on from the time of the last entry, as ranks are slow to find.
+local function each_entry(row, at, from, till, skipped, visit)
+  local last, of_last = nil, 0
+  repeat
+    local some = on_entries('ZRANGEBYSCORE', row, at, from, till, 'WITHSCORES', 'LIMIT', skipped, AT_ONCE)
+    for i = 1, #some, 2 do
+      local number, weight = entry(some[i])
+      if some[i + 1] ~= last then
+        last, of_last = some[i + 1], 0
+      end
+      of_last = of_last + 1
+      if visit(number, weight, tonumber(some[i + 1]), some[i]) then
+        return
+      end
+    end
+    from, skipped = last, of_last
+  until #some < 2 * AT_ONCE
+end
+
+-- Counts in the row what is in the log, of which it is no part: a row that was lost or is not ours does not
+-- forget its log.
+function sliding_log.recount(limit, row, at)
+  each_entry(row, at, '(' .. text(now - limit.window), '+inf', 0, function(number, weight, time)
+    if row[at] == 0 then
+      row[at + 1] = time
+    end
+    row[at], row[at + 2] = row[at] + weight, max(row[at + 2], number)
+  end)
+end
+
+-- Where the entries begin that count at a moment, as a bound for Redis.
+local function first_counting(limit, row, at, now)
+  local cutoff = now - limit.window
+  return row[at + 1] > cutoff and text(row[at + 1]) or '(' .. text(cutoff)
+end
+
+-- What has left the window since the row was written. Where all entries weigh 1, it is enough to count them.
 local function gone(limit, row, at, now)
-  if row[at] == 0 or row[at + 1] > now - limit.window then
+  local cutoff = now - limit.window
+  if row[at] == 0 or row[at + 1] > cutoff then
     return 0
   end
   local known = row.gone
   if known and known.at == at and known.now == now then
     return known.sum
   end
-  local sum = 0
-  for _, name in ipairs(on_set('ZRANGEBYSCORE', log_of(limit, row, at), '-inf', text(now - limit.window))) do
-    local _, weight = entry(name)
-    sum = sum + weight
+  local sum = on_entries('ZCOUNT', row, at, text(row[at + 1]), text(cutoff))
+  local others = on_entries('ZCOUNT', row, at, '(' .. text(cutoff), '+inf')
+  if others == 0 then
+    sum = row[at]
+  elseif sum + others ~= row[at] then
+    row.was_slow, sum = sum > AT_ONCE, 0
+    each_entry(row, at, text(row[at + 1]), text(cutoff), 0, function(_, weight)
+      sum = sum + weight
+    end)
   end
   row.gone = {at = at, now = now, sum = min(sum, row[at])}
   return row.gone.sum
@@ -69,16 +115,12 @@ function sliding_log.used(limit, row, at, now)
   return row[at] - gone(limit, row, at, now)
 end
 
--- What has left is removed once something was added: a set that is empty for a moment would lose its TTL, and
--- while its slot moves to another node, it could not be written any more.
 function sliding_log.advance(limit, row, at, now, used)
-  if row[at] > 0 and row[at + 1] <= now - limit.window then
-    local cutoff = text(now - limit.window)
-    local first = on_set('ZRANGEBYSCORE', log_of(limit, row, at), '(' .. cutoff, '+inf', 'WITHSCORES', 'LIMIT', 0, 1)
-    row[at], row.gone = first[2] and used or 0, nil
-    row[at + 1] = tonumber(first[2] or 0)
-    row.trims = row.trims or {}
-    row.trims[at] = cutoff
+  local cutoff = now - limit.window
+  if row[at] > 0 and row[at + 1] <= cutoff then
+    local first = on_entries('ZRANGEBYSCORE', row, at, '(' .. text(cutoff), '+inf', 'WITHSCORES', 'LIMIT', 0, 1)
+    row[at], row[at + 1] = first[2] and used or 0, tonumber(first[2] or now)
+    row.gone, row.trims = nil, true
   end
 end
 
@@ -86,93 +128,108 @@ function sliding_log.add(limit, row, at, now, amount)
   if row[at] == 0 then
     row[at + 1] = now
   end
-  row[at] = row[at] + amount
-  row[at + 2] = max(row[at + 2] + 1, now)
-  on_set('ZADD', log_of(limit, row, at), text(now), name_of(row[at + 2], amount))
-  if row.trims and row.trims[at] then
-    on_set('ZREMRANGEBYSCORE', log_of(limit, row, at), '-inf', row.trims[at])
-    row.trims[at] = nil
+  local number = max(row[at + 2] + 1, now)
+  row[at], row[at + 2] = row[at] + amount, number
+  local adds = row.adds
+  if not adds then
+    row.adds = {at, now, number, amount}
+  else
+    local n = #adds
+    adds[n + 1], adds[n + 2], adds[n + 3], adds[n + 4] = at, now, number, amount
   end
-  row.newest = now
-  return row[at + 2]
+  return number
 end
 
--- A set that is empty for a moment would lose its TTL: what takes an entry's place is added first.
+-- Takes an entry out of the log, or makes it lighter.
+local function lighten(row, at, name, number, time, weight, less)
+  local drops = row.drops or {}
+  row.drops = drops
+  drops[#drops + 1] = {
+    log = log_of(row, at), name = name, time = time, rest = less < weight and name_of(number, weight - less),
+  }
+end
+
+-- Entries of an earlier time than the first that stays are passed over by moving the oldest; those of the
+-- same time are taken out. Where all entries weigh 1, the first that stays is found by its rank.
 function sliding_log.drop(limit, row, at, amount)
-  local left = amount
-  while left > 0 do
-    local first = on_set('ZRANGE', log_of(limit, row, at), 0, 0, 'WITHSCORES')
-    if not first[1] then
-      break
-    end
-    local number, weight = entry(first[1])
-    if weight > left then
-      on_set('ZADD', log_of(limit, row, at), first[2], name_of(number, weight - left))
-    end
-    on_set('ZREM', log_of(limit, row, at), first[1])
-    left = left - min(left, weight)
+  local left, from, of_same_time = amount, text(row[at + 1]), {}
+  if on_entries('ZCOUNT', row, at, from, '+inf') == row[at] then
+    local last = on_entries('ZRANGEBYSCORE', row, at, from, '+inf', 'WITHSCORES', 'LIMIT', amount - 1, 1)
+    left = amount - on_entries('ZCOUNT', row, at, from, '(' .. last[2])
+    from = last[2]
   end
-  row[at] = row[at] - amount
+  each_entry(row, at, from, '+inf', 0, function(number, weight, time, name)
+    if time ~= row[at + 1] then
+      row[at + 1], of_same_time = time, {}
+    end
+    if left > 0 then
+      of_same_time[#of_same_time + 1] = {name, number, time, weight, min(left, weight)}
+      left = left - min(left, weight)
+    end
+    return left == 0
+  end)
+  for _, each in ipairs(of_same_time) do
+    lighten(row, at, unpack(each))
+  end
+  row[at], row.trims = row[at] - amount, true
 end
 
--- If every entry weighs 1, the one that makes room is found by its rank.
+-- If every entry weighs 1, the one that makes room is found by its rank. If there are fewer entries than
+-- the row counts, some were lost: the row is put right.
 function sliding_log.opens_after(limit, row, at, now, amount)
   if row.exhausts then
     return limit.window
   end
-  local after, skipped, back = '(' .. text(now - limit.window), 0, 0
-  local counting = on_set('ZCOUNT', log_of(limit, row, at), after, '+inf')
-  if counting == sliding_log.used(limit, row, at, now) then
+  local from, skipped, opens_at = first_counting(limit, row, at, now), 0, nil
+  local used, back = sliding_log.used(limit, row, at, now), 0
+  if on_entries('ZCOUNT', row, at, from, '+inf') == used then
     skipped, back = amount - 1, amount - 1
   end
-  while true do
-    local some = on_set('ZRANGEBYSCORE', log_of(limit, row, at), after, '+inf', 'WITHSCORES',
-      'LIMIT', skipped, back == amount - 1 and 1 or AT_ONCE)
-    for i = 1, #some, 2 do
-      local _, weight = entry(some[i])
-      back = back + weight
-      if back >= amount or i == #some - 1 and #some < 2 * AT_ONCE then
-        return some[i + 1] + limit.window - now
-      end
-    end
-    if #some == 0 then
-      return limit.window
-    end
-    skipped = skipped + AT_ONCE
+  each_entry(row, at, from, '+inf', skipped, function(_, weight, time)
+    back = back + weight
+    opens_at = back >= amount and time
+    return opens_at
+  end)
+  if opens_at then
+    return opens_at + limit.window - now
   end
+  if may_mend then
+    change(row)
+    row[at], row.gone = row[at] - used + back, nil
+  end
+  return 1
 end
 
 function sliding_log.reset_after(limit, row, at, now, used)
   if row[at] == 0 or row.exhausts then
     return row[at] == 0 and 0 or limit.window
   end
-  local newest = row.newest == now and now
-    or tonumber(on_set('ZRANGE', log_of(limit, row, at), -1, -1, 'WITHSCORES')[2] or 0)
-  return max(0, newest + limit.window - now)
+  if row.adds then
+    return limit.window -- the newest is of now
+  end
+  local newest = on_entries('ZRANGE', row, at, -1, -1, 'WITHSCORES')
+  return max(0, tonumber(newest[2] or 0) + limit.window - now)
 end
 
 -- An entry that a record has pushed out in part weighs less than it did.
 function sliding_log.give_back(limit, row, at, now, amount, mark, number, cost)
-  local log, name, weight = log_of(limit, row, at), name_of(number, cost), cost
-  if mark <= now - limit.window then
+  if mark <= now - limit.window or mark < row[at + 1] then
     return
   end
-  if not on_set('ZSCORE', log, name) then
+  local name, weight = name_of(number, cost), cost
+  if not on_entries('ZSCORE', row, at, name) then
     name = nil
-    for _, each in ipairs(on_set('ZRANGEBYSCORE', log, text(mark), text(mark))) do
-      local its_number, its_weight = entry(each)
+    each_entry(row, at, text(mark), text(mark), 0, function(its_number, its_weight, _, its_name)
       if its_number == number then
-        name, weight = each, its_weight
+        name, weight = its_name, its_weight
       end
-    end
+      return name
+    end)
   end
   if name then
     local less = min(amount, weight)
-    if less < weight then
-      on_set('ZADD', log, text(mark), name_of(number, weight - less))
-    end
-    on_set('ZREM', log, name)
-    row[at], row.newest, row.gone = max(0, row[at] - less), nil, nil
+    lighten(row, at, name, number, mark, weight, less)
+    row[at], row.gone = max(0, row[at] - less), nil
   end
 end
 
@@ -180,5 +237,49 @@ end
 function sliding_log.convert(limit, row, at, from, old, old_at, now)
   row[at], row[at + 1], row[at + 2] = old[old_at], old[old_at + 1], old[old_at + 2]
   row.logs = row.logs or {}
-  row.logs[at] = log_of(from, old, old_at)
+  row.logs[at] = log_of(old, old_at)
+end
+
+-- Removes what is no longer counted, before the row is written. What takes an entry's place is added first:
+-- a set that is empty for a moment loses its TTL, and while its slot moves, it cannot be written any more.
+local function remove_entries(row)
+  local drops = row.drops
+  row.drops = nil
+  for _, drop in ipairs(drops) do
+    if drop.rest then
+      on_set('ZADD', drop.log, text(drop.time), drop.rest)
+    end
+    on_set('ZREM', drop.log, drop.name)
+  end
+end
+
+-- Writes what is counted in addition, after the row. The logs end with their row, whose end may have moved.
+local function write_entries(row, has_moved)
+  local adds, millis = row.adds, ceil_div(row[LIVES] * 1000000 - now, 1000)
+  row.adds = nil
+  for i = 1, adds and #adds or 0, 4 do
+    local time = text(adds[i + 1])
+    local name = adds[i + 2] == adds[i + 1] and time or text(adds[i + 2])
+    if adds[i + 3] ~= 1 then
+      name = name .. ':' .. text(adds[i + 3])
+    end
+    on_set('ZADD', log_of(row, adds[i]), time, name)
+  end
+  for i, limit in ipairs(row[FORM].limits) do
+    if limit.kind == sliding_log and (adds or has_moved or row.trims) then
+      local at = row[FORM].at[i]
+      local log = log_of(row, at)
+      if row.trims then
+        local before = on_set('ZCOUNT', log, '-inf', '(' .. text(row[at + 1]))
+        if before > 0 then
+          on_set('ZREMRANGEBYRANK', log, 0, min(before, AT_ONCE) - 1)
+        end
+      end
+      -- It may be new, or one that was lost and is new again.
+      if (unless_away('PTTL', log) or millis) < millis - 1000 then
+        call('PEXPIRE', log, text(millis))
+      end
+    end
+  end
+  row.trims = nil
 end

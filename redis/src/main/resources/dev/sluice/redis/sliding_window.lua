@@ -14,7 +14,7 @@ function sliding_window.limit(quota, window, precision, bytes)
   return {
     kind = sliding_window, quota = quota, scale = 1, most = quota, debt = 0,
     window = window, precision = precision, bytes = bytes, cell = '<I' .. bytes,
-    largest = bytes == 4 and 4294967295 or EXACT,
+    largest = bytes == 4 and 4294967295 or EXACT, is_even = window % precision == 0,
     horizon = window + precision, shape = {window, precision, bytes},
   }
 end
@@ -38,12 +38,19 @@ end
 
 -- The first part that the row has a count of.
 local function first_part(limit, row, at)
-  return part(limit, row.written) - row[at + 2]
+  return part(limit, row[WRITTEN]) - row[at + 2]
+end
+
+-- Whether, since the row was written, no part can have closed or left: parts leave in the last microsecond
+-- of another, if a window is a whole number of them.
+local function is_unmoved(limit, row, now)
+  local written = row[WRITTEN]
+  return limit.is_even and rest(written, limit.precision) + now - written < limit.precision - 1
 end
 
 -- How many closed parts have left the window; one more if the newest has, too.
-local function gone(limit, row, at, now)
-  if now == row.written then
+local function parts_gone(limit, row, at, now)
+  if now == row[WRITTEN] then
     return 0
   end
   local oldest = part(limit, now - limit.window + 1)
@@ -51,11 +58,11 @@ local function gone(limit, row, at, now)
 end
 
 -- The i-th count, from 0; the last is that of the newest part.
-local function count(limit, row, at, i)
+local function count_of(limit, row, at, i)
   if i == row[at + 2] then
     return row[at + 1]
   end
-  return (unpack_(limit.cell, counts_of(row, at), i * limit.bytes + 1))
+  return (read_packed(limit.cell, counts_of(row, at), i * limit.bytes + 1))
 end
 
 local function set_count(limit, row, at, i, number)
@@ -68,25 +75,31 @@ local function set_count(limit, row, at, i, number)
 end
 
 function sliding_window.used(limit, row, at, now)
-  local left, used = gone(limit, row, at, now), row[at]
+  if is_unmoved(limit, row, now) then
+    return row[at]
+  end
+  local left, used = parts_gone(limit, row, at, now), row[at]
   if left > row[at + 2] then
     return 0
   end
   for i = 0, left - 1 do
-    used = used - count(limit, row, at, i)
+    used = used - count_of(limit, row, at, i)
   end
   return max(0, used)
 end
 
 function sliding_window.advance(limit, row, at, now, used)
-  local left, new = gone(limit, row, at, now), part(limit, now) - part(limit, row.written)
+  if is_unmoved(limit, row, now) then
+    return
+  end
+  local left, new = parts_gone(limit, row, at, now), part(limit, now) - part(limit, row[WRITTEN])
   if left == 0 and new == 0 then
     return
   end
   row[at] = used
   if used == 0 then
+    set_counts(row, at, '') -- first: it may have to read the counts, which row[at + 2] tells the end of
     row[at + 1], row[at + 2] = 0, 0
-    set_counts(row, at, '')
     return
   end
   local counts = sub(counts_of(row, at), left * limit.bytes + 1)
@@ -107,7 +120,7 @@ end
 function sliding_window.drop(limit, row, at, amount)
   local left, i = amount, 0
   while left > 0 and i <= row[at + 2] do
-    local counted = count(limit, row, at, i)
+    local counted = count_of(limit, row, at, i)
     local less = min(left, counted)
     if less > 0 then
       set_count(limit, row, at, i, counted - less)
@@ -118,11 +131,11 @@ function sliding_window.drop(limit, row, at, amount)
 end
 
 function sliding_window.opens_after(limit, row, at, now, amount)
-  local i = gone(limit, row, at, now)
-  local back = count(limit, row, at, i)
+  local i = parts_gone(limit, row, at, now)
+  local back = count_of(limit, row, at, i)
   while back < amount and i < row[at + 2] do
     i = i + 1
-    back = back + count(limit, row, at, i)
+    back = back + count_of(limit, row, at, i)
   end
   return leaves_at(limit, first_part(limit, row, at) + i) - now
 end
@@ -131,8 +144,11 @@ function sliding_window.reset_after(limit, row, at, now, used)
   if used == 0 then
     return 0
   end
-  local i, left = row[at + 2], gone(limit, row, at, now)
-  while i >= left and count(limit, row, at, i) == 0 do
+  if now == row[WRITTEN] and row[at + 1] > 0 then
+    return leaves_at(limit, part(limit, now)) - now
+  end
+  local i, left = row[at + 2], parts_gone(limit, row, at, now)
+  while i >= left and count_of(limit, row, at, i) == 0 do
     i = i - 1
   end
   return i < left and 0 or leaves_at(limit, first_part(limit, row, at) + i) - now
@@ -140,8 +156,8 @@ end
 
 function sliding_window.give_back(limit, row, at, now, amount, mark)
   local i = part(limit, mark) - first_part(limit, row, at)
-  if i >= gone(limit, row, at, now) and i <= row[at + 2] then
-    local counted = count(limit, row, at, i)
+  if i >= parts_gone(limit, row, at, now) and i <= row[at + 2] then
+    local counted = count_of(limit, row, at, i)
     local less = min(amount, counted)
     set_count(limit, row, at, i, counted - less)
     row[at] = row[at] - less
@@ -150,16 +166,16 @@ end
 
 -- Each count moves to the part of its latest possible moment, so it leaves no sooner.
 function sliding_window.convert(limit, row, at, from, old, old_at, now)
-  row.written = 0
-  for i = gone(from, old, old_at, now), old[old_at + 2] do
-    local counted = count(from, old, old_at, i)
+  row[WRITTEN] = 0
+  for i = parts_gone(from, old, old_at, now), old[old_at + 2] do
+    local counted = count_of(from, old, old_at, i)
     local latest = min(now, (first_part(from, old, old_at) + i + 1) * from.precision - 1)
     if counted > 0 then
       sliding_window.advance(limit, row, at, latest, sliding_window.used(limit, row, at, latest))
-      row.written = latest
+      row[WRITTEN] = latest
       sliding_window.add(limit, row, at, latest, counted)
     end
   end
   sliding_window.advance(limit, row, at, now, sliding_window.used(limit, row, at, now))
-  row.written = now
+  row[WRITTEN] = now
 end

@@ -26,7 +26,7 @@ local function lacking(limit, units, elapsed)
 end
 
 function token_bucket.used(limit, row, at, now)
-  return lacking(limit, row[at], now - row.written)
+  return lacking(limit, row[at], now - row[WRITTEN])
 end
 
 function token_bucket.advance(limit, row, at, now, used)

@@ -33,8 +33,8 @@ class AclIT {
   /** The rights in the order of docs/redis.md. */
   static final String RIGHTS =
       "resetkeys ~s2:* resetchannels &s2:* -@all"
-          + " +evalsha +eval +time +get +mget +set +setrange +del +exists +pexpire +pttl +rename"
-          + " +zadd +zcount +zscore +zrange +zrangebyscore +zrem +zremrangebyrank +zremrangebyscore"
+          + " +evalsha +eval +time +get +mget +set +setrange +del +unlink +exists +pexpire +pttl +rename"
+          + " +zadd +zcount +zscore +zrange +zrangebyscore +zrem +zremrangebyrank"
           + " +getrange +publish +subscribe +ping +info";
 
   /** What comes to them on Redis 7 and newer. */
@@ -153,7 +153,7 @@ class AclIT {
   @MethodSource("dev.sluice.redis.testing.RedisProcess#binaries")
   void missingRightIsNamed(Binary binary) {
     RedisProcess server = RedisServers.single(binary);
-    for (String right : List.of("-get", "-zadd", "-set", "-time")) {
+    for (String right : List.of("-mget", "-zadd", "-set", "-time")) {
       List<StoreFault> faults = new CopyOnWriteArrayList<>();
       String uri = login(server, right);
       try (Store store =

@@ -53,12 +53,13 @@ class CallIdsIT {
   void empty() {
     cluster = RedisServers.cluster(newest());
     cluster.masters().forEach(master -> master.command("FLUSHALL"));
+    cluster.spread();
     assertThat(slot("members", "member")).isNotEqualTo(slot("addresses", "ip"));
   }
 
   private static int slot(String rule, String facet) {
     Identity part = Identity.of(facet, ANN.facet(facet));
-    return SlotHash.getSlot(Keyspace.key(new Account(rule, part)));
+    return SlotHash.getSlot(FixedSpread.KEYSPACE.key(new Account(rule, part)));
   }
 
   private Limiter limiter(Rule... rules) {
@@ -121,6 +122,7 @@ class CallIdsIT {
             Limit.sliding(5, MONTH),
             Limit.bucket(5, 5, MONTH))) {
       cluster.masters().forEach(master -> master.command("FLUSHALL"));
+      cluster.spread();
       Rule members = Rule.named("members").by("member").limit(limit).build();
       try (Limiter limiter = limiter(members, ADDRESSES)) {
         limiter.decide(Call.of("addresses", ANN).costing(2));
@@ -147,6 +149,7 @@ class CallIdsIT {
         Limiter.of(RedisStore.at(cluster.uri()).openBare(), Rules.of(members, addresses))) {
       for (int i = 0; i < 20; i++) {
         cluster.masters().forEach(master -> master.command("FLUSHALL"));
+        cluster.spread();
         Call call = BOTH.withId("again");
         for (int round = 0; round < 3; round++) {
           Receipt receipt = ((Decision.Allowed) limiter.decide(call)).receipt();

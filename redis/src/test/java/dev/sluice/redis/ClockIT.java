@@ -10,6 +10,7 @@ import dev.sluice.Limit;
 import dev.sluice.Limiter;
 import dev.sluice.Rule;
 import dev.sluice.Rules;
+import dev.sluice.contract.Scene;
 import dev.sluice.redis.testing.RedisProcess;
 import dev.sluice.redis.testing.RedisServers;
 import java.time.Duration;
@@ -117,7 +118,7 @@ class ClockIT {
         "clock %s, %s: %d passed in 60 s; at most %d, then %d, within a window%n",
         clock, limit, passed.size(), before, after);
     // A bucket may give its capacity and what refills; a fixed window twice its limit at an edge.
-    boolean twice = limit instanceof Limit.TokenBucket || limit instanceof Limit.FixedWindow;
+    boolean twice = Scene.refills(limit) || limit instanceof Limit.FixedWindow;
     long promise = twice ? 2 * LIMIT : LIMIT;
     assertThat(before).isLessThanOrEqualTo(promise);
     assertThat(after).isLessThanOrEqualTo(promise);

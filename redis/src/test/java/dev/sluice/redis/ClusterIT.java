@@ -54,14 +54,17 @@ class ClusterIT {
   }
 
   private static int slot(String facet, String value, boolean colocated) {
-    return SlotHash.getSlot(Keyspace.key(new Account("r", Identity.of(facet, value), colocated)));
+    return SlotHash.getSlot(
+        FixedSpread.KEYSPACE.key(new Account("r", Identity.of(facet, value), colocated)));
   }
 
   @Test
   void planAcrossSlotsIsTakenWholeOrGivenBack() {
     RedisCluster cluster = RedisServers.cluster(newest());
+    cluster.spread();
     for (Limit limit : KINDS) {
       cluster.masters().forEach(master -> master.command("FLUSHALL"));
+      cluster.spread();
       try (Limiter limiter =
           Limiter.of(RedisStore.at(cluster.uri()).openBare(), Rules.of(rule(limit)))) {
         // Ten members behind one address: the address runs dry, the members must not.
@@ -97,6 +100,7 @@ class ClusterIT {
   @Test
   void colocatedRuleLivesInOneSlot() {
     RedisCluster cluster = RedisServers.cluster(newest());
+    cluster.spread();
     Rule rule = Rule.named("r").by("member", "ip").limit(Limit.fixed(5, LONG)).colocate().build();
     assertThat(slot("member", "ann", true)).isEqualTo(slot("ip", "10.0.0.1", true));
     assertThat(slot("member", "ann", false)).isNotEqualTo(slot("ip", "10.0.0.1", false));
@@ -118,6 +122,7 @@ class ClusterIT {
   @Test
   void slotMovedBackAndForthUnderLoadLosesNothing() {
     RedisCluster cluster = RedisServers.cluster(newest());
+    cluster.spread();
     Identity ann = Identity.of("member", "ann");
     int slot = slot("member", "ann", false);
     RedisProcess home = cluster.ownerOf(slot);
@@ -164,6 +169,7 @@ class ClusterIT {
   @Test
   void callWithAnIdIsCountedOnceWhileItsSlotMoves() {
     RedisCluster cluster = RedisServers.cluster(newest());
+    cluster.spread();
     Identity ann = Identity.of("member", "ann");
     int slot = slot("member", "ann", false);
     RedisProcess home = cluster.ownerOf(slot);
@@ -257,8 +263,9 @@ class ClusterIT {
   void locksSetWhileTheirSlotMovesAreListedOnceAndNoKeyIsInTheWay() {
     RedisCluster cluster = RedisServers.cluster(newest());
     cluster.masters().forEach(master -> master.command("FLUSHALL"));
+    cluster.spread();
     List<Identity> members = membersOfOnePartition(200);
-    int slot = SlotHash.getSlot(Keyspace.key(new Account("r", members.get(0))));
+    int slot = SlotHash.getSlot(FixedSpread.KEYSPACE.key(new Account("r", members.get(0))));
     RedisProcess home = cluster.ownerOf(slot);
     RedisProcess away =
         cluster.masters().stream().filter(master -> master != home).findFirst().orElseThrow();
@@ -307,10 +314,10 @@ class ClusterIT {
   }
 
   private static List<Identity> membersOfOnePartition(int many) {
-    int partition = Keyspace.partition(new Account("r", Identity.of("member", "m0")));
+    int partition = FixedSpread.KEYSPACE.partition(new Account("r", Identity.of("member", "m0")));
     return IntStream.iterate(0, i -> i + 1)
         .mapToObj(i -> Identity.of("member", "m" + i))
-        .filter(member -> Keyspace.partition(new Account("r", member)) == partition)
+        .filter(member -> FixedSpread.KEYSPACE.partition(new Account("r", member)) == partition)
         .limit(many)
         .toList();
   }

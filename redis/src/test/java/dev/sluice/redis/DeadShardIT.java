@@ -41,7 +41,7 @@ class DeadShardIT {
   }
 
   private static int slot(Identity identity) {
-    return SlotHash.getSlot(Keyspace.key(new Account("r", identity)));
+    return SlotHash.getSlot(FixedSpread.KEYSPACE.key(new Account("r", identity)));
   }
 
   /** A member whose account lies on another master. */

@@ -136,8 +136,9 @@ class ForeignValuesIT {
         Limiter limiter = Limiter.of(store, Rules.of(few, many))) {
       for (int left = 4; left >= 0; left--) {
         if (left == 3) {
-          server.command("SET", Keyspace.key(new Account("few", all.get(7))), "not a number 0727");
-          server.command("SET", Keyspace.key(new Account("few", all.get(23))), "1e130727");
+          server.command(
+              "SET", Keyspace.UNKEYED.key(new Account("few", all.get(7))), "not a number 0727");
+          server.command("SET", Keyspace.UNKEYED.key(new Account("few", all.get(23))), "1e130727");
         }
         List<CompletableFuture<Decision>> asked = new ArrayList<>();
         for (Identity each : all) {
@@ -156,7 +157,7 @@ class ForeignValuesIT {
   }
 
   private void replaces(Consumer<String> writer, Rule rule) {
-    String key = Keyspace.key(new Account("r", ANN));
+    String key = Keyspace.UNKEYED.key(new Account("r", ANN));
     long[] now = {1_790_000_000_000_000L};
     try (RedisStore store = RedisStore.at(server.uri()).testClock(() -> now[0]).openBare();
         Limiter limiter = Limiter.of(store, Rules.of(rule))) {
@@ -176,7 +177,7 @@ class ForeignValuesIT {
   private void replacesForeign(Limit limit, String suffix, boolean isList) {
     server.command("FLUSHALL");
     Rule rule = Rule.named("r").by("member").limit(limit).lock(Duration.ofMinutes(1)).build();
-    String key = Keyspace.key(new Account("r", ANN)) + suffix;
+    String key = Keyspace.UNKEYED.key(new Account("r", ANN)) + suffix;
     server.command(isList ? "RPUSH" : "SET", key, "not ours");
     try (RedisStore store = RedisStore.at(server.uri()).openBare();
         Limiter limiter = Limiter.of(store, Rules.of(rule))) {
@@ -205,7 +206,7 @@ class ForeignValuesIT {
     server = RedisServers.single(binary);
     Rule rule = Rule.named("r").by("member").limit(Limit.bucket(1, 1, HOUR)).lock(HOUR).build();
     Account ann = new Account("r", ANN);
-    String index = Keyspace.locksKey(Keyspace.partition(ann));
+    String index = Keyspace.locksKey(Keyspace.UNKEYED.partition(ann));
     List<List<String>> strangers =
         List.of(
             List.of("SET", index, "not ours"),
@@ -246,12 +247,12 @@ class ForeignValuesIT {
   void entriesOfTheIndexThatNameNoAccountAreSkippedCountedAndRemoved() {
     try (RedisStore store = RedisStore.at(server.uri()).openBare()) {
       Account ann = new Account("r", ANN);
-      String index = Keyspace.locksKey(Keyspace.partition(ann));
+      String index = Keyspace.locksKey(Keyspace.UNKEYED.partition(ann));
       store.lock(ann, HOUR, "fraud").toCompletableFuture().join();
       Account elsewhere =
           IntStream.iterate(0, i -> i + 1)
               .mapToObj(i -> new Account("r", Identity.of("member", "m" + i)))
-              .filter(each -> Keyspace.partition(each) != Keyspace.partition(ann))
+              .filter(each -> Keyspace.UNKEYED.partition(each) != Keyspace.UNKEYED.partition(ann))
               .findFirst()
               .orElseThrow();
       List<String> strangers =
@@ -289,7 +290,7 @@ class ForeignValuesIT {
     try (RedisStore store = RedisStore.at(server.uri()).openBare()) {
       Account ann = new Account("r", ANN);
       Restriction lock = store.lock(ann, HOUR, "fraud").toCompletableFuture().join();
-      String key = Keyspace.lockKey(Keyspace.key(ann));
+      String key = Keyspace.lockKey(Keyspace.UNKEYED.key(ann));
       server.command("SET", key, notice, "PX", "100000");
       assertThat(store.locks(null, 10, null).toCompletableFuture().join().locks())
           .containsExactly(new Restriction(ann, lock.until(), ""));

@@ -23,6 +23,7 @@ import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.stream.Stream;
 
 /**
  * A process of its own that asks one Redis for decisions from many threads and writes down each.
@@ -33,19 +34,30 @@ final class HistoryRecorder {
   static final int THREADS = 16;
   static final int ACCOUNTS = 3;
 
-  /** One limit of each kind that comes back within the run, and one of each that does not. */
-  static final List<Limit> LIMITS =
+  /** A limit of each kind, of which much comes back within the run. */
+  private static final List<Limit> SHORT =
       List.of(
           Limit.log(50, Duration.ofSeconds(1)),
           Limit.sliding(60, Duration.ofSeconds(1), Duration.ofMillis(50)),
           Limit.bucket(40, 100, Duration.ofSeconds(1)),
-          Limit.fixed(70, Duration.ofSeconds(1)),
+          Limit.fixed(70, Duration.ofSeconds(1)));
+
+  /** A limit of each kind, of which nothing comes back within the run. */
+  private static final List<Limit> LONG =
+      List.of(
           Limit.log(500, Duration.ofDays(1)),
           Limit.sliding(500, Duration.ofDays(1)),
           Limit.bucket(500, 1, Duration.ofDays(1)),
           Limit.fixed(500, Duration.ofDays(1_000)));
 
+  static final List<Limit> LIMITS = Stream.concat(SHORT.stream(), LONG.stream()).toList();
+
   private HistoryRecorder() {}
+
+  /** Whether nothing of a limit comes back within the run. */
+  static boolean isLong(int limit) {
+    return limit >= SHORT.size();
+  }
 
   /**
    * One decision.

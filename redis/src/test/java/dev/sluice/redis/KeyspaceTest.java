@@ -45,7 +45,7 @@ class KeyspaceTest {
   void identitiesAreSpreadEvenlyOverThePartitions() {
     int[] each = new int[Keyspace.PARTITIONS];
     for (int i = 0; i < 64_000; i++) {
-      each[Keyspace.partition(new Account("r", Identity.of("member", "m" + i)))]++;
+      each[Keyspace.UNKEYED.partition(new Account("r", Identity.of("member", "m" + i)))]++;
     }
     assertThat(Arrays.stream(each)).allMatch(many -> many > 800 && many < 1_200);
   }
@@ -54,8 +54,8 @@ class KeyspaceTest {
   void everyKeyOfAnAccountLiesInItsPartition() {
     for (boolean colocated : new boolean[] {false, true}) {
       Account account = new Account("signIn", Identity.of("login", "ann"), colocated);
-      int slot = SlotHash.getSlot(Keyspace.locksKey(Keyspace.partition(account)));
-      String key = Keyspace.key(account);
+      int slot = SlotHash.getSlot(Keyspace.locksKey(Keyspace.UNKEYED.partition(account)));
+      String key = Keyspace.UNKEYED.key(account);
       assertThat(SlotHash.getSlot(key)).isEqualTo(slot);
       assertThat(SlotHash.getSlot(Keyspace.lockKey(key))).isEqualTo(slot);
       assertThat(SlotHash.getSlot(Keyspace.logKey(key, 1))).isEqualTo(slot);

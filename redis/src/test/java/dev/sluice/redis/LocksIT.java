@@ -164,7 +164,8 @@ class LocksIT {
   void keyOfTheIndexOutlivesItsLastLockAndNotByMuch() {
     try (RedisStore store = RedisStore.at(server.uri()).openBare()) {
       Account ann = account("r", 1);
-      String index = Keyspace.locksKey(Keyspace.partition(ann));
+      String index = Keyspace.locksKey(Keyspace.UNKEYED.partition(ann));
+      await(store.lock(ann, Duration.ofSeconds(1), "short"));
       await(store.lock(ann, HOUR, "long"));
       await(store.lock(ann, Duration.ofSeconds(1), "short"));
       assertThat(Long.parseLong(server.command("PTTL", index)))
@@ -177,7 +178,7 @@ class LocksIT {
     try (RedisStore store = RedisStore.at(server.uri()).openBare()) {
       Account ann = account("r", 1);
       Restriction lock = await(store.lock(ann, HOUR, "fraud"));
-      server.command("DEL", Keyspace.lockKey(Keyspace.key(ann)));
+      server.command("DEL", Keyspace.lockKey(Keyspace.UNKEYED.key(ann)));
       assertThat(await(store.locks(null, 10, null)).locks())
           .containsExactly(new Restriction(ann, lock.until(), ""));
     }

@@ -83,7 +83,7 @@ class MutatedValuesIT {
   }
 
   private static byte[] key(Rule rule, String facet, String value) {
-    return bytes(Keyspace.key(new Account(rule.name(), Identity.of(facet, value))));
+    return bytes(Keyspace.UNKEYED.key(new Account(rule.name(), Identity.of(facet, value))));
   }
 
   /** What is under the keys of accounts that were used, used up and locked. */
@@ -162,7 +162,7 @@ class MutatedValuesIT {
         Account account = new Account("quick", Identity.of("member", "m" + i));
         store.lock(account, HOUR, "by hand").toCompletableFuture().join();
         raw.set(
-                bytes(Keyspace.lockKey(Keyspace.key(account))),
+                bytes(Keyspace.lockKey(Keyspace.UNKEYED.key(account))),
                 new Mutator(SEED + i).bytes(notices))
             .get();
       }

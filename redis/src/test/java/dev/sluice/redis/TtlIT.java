@@ -5,10 +5,14 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.sluice.Account;
 import dev.sluice.Balance;
 import dev.sluice.Call;
+import dev.sluice.Charge;
 import dev.sluice.Decision;
 import dev.sluice.Identity;
+import dev.sluice.Intent;
 import dev.sluice.Limit;
 import dev.sluice.Limiter;
+import dev.sluice.Lock;
+import dev.sluice.Plan;
 import dev.sluice.Rule;
 import dev.sluice.Rules;
 import dev.sluice.redis.testing.RedisProcess;
@@ -18,6 +22,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.SplittableRandom;
+import java.util.concurrent.CompletionStage;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -75,10 +80,51 @@ class TtlIT {
                         Balance::account, each -> each.resetAfterMicros() / 1_000, Math::max));
         ends.forEach(
             (account, left) ->
-                assertThat(Long.parseLong(server.command("PTTL", Keyspace.key(account))))
+                assertThat(Long.parseLong(server.command("PTTL", Keyspace.UNKEYED.key(account))))
                     .as("%s, over in %d ms", account, left)
                     .isBetween(left + MINUTE - MEANWHILE, left + 6 * MINUTE + 1_000));
       }
     }
+  }
+
+  @ParameterizedTest
+  @MethodSource("dev.sluice.redis.testing.RedisProcess#binaries")
+  void keyOutlivesTheMemoryOfItsLock(Binary binary) {
+    Lock lock = new Lock(List.of(Duration.ofSeconds(1)), Duration.ofHours(2));
+    Rule rule = Rule.named("locked").by("who").limit(Limit.bucket(1, 1, TOKEN)).lock(lock).build();
+    Charge charge = new Charge(rule, Identity.of("who", "ann"), rule.terms(), 1);
+    try (RedisStore store = RedisStore.at(RedisServers.single(binary).uri()).openBare()) {
+      await(store.take(Plan.of(charge)));
+      assertThat(await(store.take(Plan.of(charge))).locked()).isTrue();
+
+      assertThat(millisLeft(binary, charge.account()))
+          .isGreaterThan(lock.memory().toMillis() + MINUTE - MEANWHILE);
+    }
+  }
+
+  @ParameterizedTest
+  @MethodSource("dev.sluice.redis.testing.RedisProcess#binaries")
+  void keyOutlivesTheHoldOfAReservation(Binary binary) {
+    Duration hold = Duration.ofHours(2);
+    Rule rule = Rule.named("held").by("who").limit(Limit.bucket(1, 1, TOKEN)).build();
+    Identity ann = Identity.of("who", "ann");
+    Charge charge = new Charge(rule, ann, rule.terms(), 1);
+    Plan plan =
+        new Plan(List.of(charge), Intent.RESERVE, null, rule.onStoreFailure(), ann, "", hold);
+    try (RedisStore store = RedisStore.at(RedisServers.single(binary).uri()).openBare()) {
+      assertThat(await(store.take(plan)).allowed()).isTrue();
+
+      assertThat(millisLeft(binary, charge.account()))
+          .isGreaterThan(hold.toMillis() + MINUTE - MEANWHILE);
+    }
+  }
+
+  private static long millisLeft(Binary binary, Account account) {
+    return Long.parseLong(
+        RedisServers.single(binary).command("PTTL", Keyspace.UNKEYED.key(account)));
+  }
+
+  private static <T> T await(CompletionStage<T> stage) {
+    return stage.toCompletableFuture().join();
   }
 }

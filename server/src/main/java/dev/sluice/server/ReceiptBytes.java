@@ -249,6 +249,8 @@ final class ReceiptBytes {
       writeNumber(bucket.refill(), out);
       write(bucket.period(), out);
       writeNumber(bucket.debt(), out);
+    } else {
+      throw new IllegalStateException("no letter for limits such as " + limit);
     }
   }
 

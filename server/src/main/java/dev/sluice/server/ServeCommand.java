@@ -85,6 +85,12 @@ final class ServeCommand implements Callable<Integer> {
   private int nodes = 1;
 
   @Option(
+      names = "--functions",
+      paramLabel = "on|off",
+      description = "off: decisions go by EVALSHA, also where Redis has functions")
+  private String functions = "on";
+
+  @Option(
       names = "--receipt-key-file",
       paramLabel = "FILE",
       description =
@@ -154,7 +160,7 @@ final class ServeCommand implements Callable<Integer> {
     RuleSource source = source();
     Meters meters = new Meters(Stores.kind(store));
     ReceiptKeys keys = Stores.receiptKeys(store, receiptKeyFile);
-    Store opened = Stores.open(store, storeDeadline, nodes, meters::failed);
+    Store opened = Stores.open(store, storeDeadline, nodes, functions.equals("on"), meters::failed);
     Service service = Service.start(settings, token, keys, opened, source, meters);
     boolean made = adminToken == null;
     Path tokenFile = AdminToken.file(service.port());
@@ -172,6 +178,9 @@ final class ServeCommand implements Callable<Integer> {
         throw new IllegalArgumentException("log: '" + log + "' (expected: plain or json)");
       }
       System.setProperty("logback.configurationFile", "dev/sluice/server/log-" + log + ".xml");
+      if (!List.of("on", "off").contains(functions)) {
+        throw new IllegalArgumentException("functions: '" + functions + "' (expected: on or off)");
+      }
       if (port < 0 || port > 65_535) {
         throw new IllegalArgumentException("port: " + port + " (expected: 0 to 65535)");
       }

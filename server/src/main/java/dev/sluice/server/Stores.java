@@ -19,14 +19,21 @@ final class Stores {
    *
    * @param deadline how long a decision may wait for Redis
    * @param nodes how many services share the limits while each counts by itself
+   * @param functions whether decisions go by functions where Redis has them
    * @param onFault told of every fault of Redis
    */
-  static Store open(String name, Duration deadline, int nodes, Consumer<StoreFault> onFault) {
+  static Store open(
+      String name, Duration deadline, int nodes, boolean functions, Consumer<StoreFault> onFault) {
     if (name.equals("memory")) {
       return MemoryStore.create();
     }
     if (isRedis(name)) {
-      return RedisStore.at(name).deadline(deadline).nodes(nodes).onFault(onFault).open();
+      return RedisStore.at(name)
+          .deadline(deadline)
+          .nodes(nodes)
+          .functions(functions)
+          .onFault(onFault)
+          .open();
     }
     throw new IllegalArgumentException(
         "store: %s (expected: memory or redis://host:port)".formatted(Text.quoted(shown(name))));

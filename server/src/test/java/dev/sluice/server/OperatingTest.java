@@ -27,7 +27,7 @@ class OperatingTest {
         """;
     String nobody = "redis://127.0.0.1:" + Program.freePort();
     Meters meters = new Meters("redis");
-    Store silent = Stores.open(nobody, Duration.ofMillis(50), 1, meters::failed);
+    Store silent = Stores.open(nobody, Duration.ofMillis(50), 1, true, meters::failed);
     try (Sluice sluice = Sluice.start(Settings.defaults(), rules, silent, meters)) {
       Sluice.Answer strict = sluice.get("/v1/gate/Strict");
       Sluice.Answer open = sluice.get("/v1/gate/Open");
@@ -62,7 +62,7 @@ class OperatingTest {
   void aStoreThatFailsAgainAndAgainIsToldToBeSilent() throws Exception {
     String nobody = "redis://127.0.0.1:" + Program.freePort();
     Meters meters = new Meters("redis");
-    Store silent = Stores.open(nobody, Duration.ofMillis(50), 1, meters::failed);
+    Store silent = Stores.open(nobody, Duration.ofMillis(50), 1, true, meters::failed);
     try (Sluice sluice = Sluice.start(Settings.defaults(), Sluice.sample(), silent, meters)) {
       for (int i = 0; i < 5; i++) {
         sluice.get("/v1/gate/Everyone");

@@ -65,6 +65,6 @@ class OverloadIT {
   }
 
   private static Store open(RedisProcess redis) {
-    return Stores.open(redis.uri(), Duration.ofMinutes(2), 1, fault -> {});
+    return Stores.open(redis.uri(), Duration.ofMinutes(2), 1, true, fault -> {});
   }
 }

@@ -18,6 +18,7 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
  * @param deadline How long Redis may take to answer; after that a rule's onStoreFailure decides.
  * @param nodes How many nodes share the limits while Redis does not answer and each counts for
  *     itself (onStoreFailure: local, the default).
+ * @param functions Whether decisions go by functions (FCALL) where Redis has them; else by EVALSHA.
  * @param rules Rules by name, with the keys of a rule file.
  * @param rulesFile A rule file: a path, which is followed while it changes, or classpath:name.
  * @param facets Where a request tells who asks, by the facet's name, as in a rule file.
@@ -36,6 +37,7 @@ public record SluiceProperties(
     @DefaultValue("memory") String store,
     @DefaultValue("500ms") Duration deadline,
     @DefaultValue("1") int nodes,
+    @DefaultValue("true") boolean functions,
     @DefaultValue Map<String, Object> rules,
     @Nullable String rulesFile,
     @DefaultValue Map<String, Object> facets,

@@ -97,6 +97,7 @@ final class StoreSettings {
     return RedisStore.at(uri)
         .deadline(properties.deadline())
         .nodes(properties.nodes())
+        .functions(properties.functions())
         .onFault(onFault)
         .open();
   }

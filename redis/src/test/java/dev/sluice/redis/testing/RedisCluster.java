@@ -1,5 +1,6 @@
 package dev.sluice.redis.testing;
 
+import io.lettuce.core.cluster.SlotHash;
 import java.io.UncheckedIOException;
 import java.util.ArrayList;
 import java.util.List;
@@ -9,6 +10,9 @@ import java.util.stream.Collectors;
 
 /** A Cluster of three masters, each with a replica. */
 public final class RedisCluster implements AutoCloseable {
+  /** The secret by which accounts are spread. */
+  public static final String SPREAD = "0123456789abcdef";
+
   private static final int SLOTS = 16_384;
   private final List<RedisProcess> masters = new ArrayList<>();
   private final List<RedisProcess> replicas = new ArrayList<>();
@@ -44,6 +48,13 @@ public final class RedisCluster implements AutoCloseable {
     awaitAll("cluster_state:ok");
     await(
         () -> masters.stream().allMatch(node -> node.info("replication", "connected_slaves") == 1));
+    spread();
+  }
+
+  /** Has stores that are opened from now on spread accounts as tests know. */
+  public void spread() {
+    String key = "s2:spread-key";
+    ownerOf(SlotHash.getSlot(key)).command("SET", key, SPREAD);
   }
 
   /** A Cluster whose masters are not given up, however busy the machine is. */

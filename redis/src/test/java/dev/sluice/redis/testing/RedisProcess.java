@@ -207,7 +207,7 @@ public final class RedisProcess implements AutoCloseable {
             "EVAL",
             "local found = {} "
                 + "for _, key in ipairs(redis.call('KEYS', '*')) do "
-                + "if redis.call('PTTL', key) == -1 then found[#found + 1] = key end end "
+                + "if redis.call('PTTL', key) == -1 and key ~= 's2:spread-key' then found[#found + 1] = key end end "
                 + "return found",
             "0");
     if (found.startsWith("-")) {

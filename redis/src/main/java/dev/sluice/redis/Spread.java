@@ -1,0 +1,147 @@
+package dev.sluice.redis;
+
+import io.lettuce.core.SetArgs;
+import java.security.SecureRandom;
+import java.time.Duration;
+import java.util.HexFormat;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** How accounts are spread over the partitions of a Cluster: by a secret in it. Thread-safe. */
+final class Spread {
+  /*
+   * One string without a TTL, 16 hex digits. SET NX makes it, so that nodes which start at once agree.
+   * Every node looks at it once a second; one that finds it gone puts back what it knows. If a flush
+   * and a new node come together, a node may use another secret than the rest for up to a second, and
+   * count by itself: the flush has forgotten every count anyway.
+   */
+  private static final Logger LOG = LoggerFactory.getLogger(Spread.class);
+  private static final Duration INTERVAL = Duration.ofSeconds(1);
+
+  /** The client refuses commands while it connects to a node for the first time. */
+  private static final Duration FIRST_INTERVAL = Duration.ofMillis(20);
+
+  private static final Duration QUIET = Duration.ofSeconds(1);
+  private static final int DIGITS = 16;
+  private static final Pattern TEXT = Pattern.compile("[0-9a-f]{" + DIGITS + "}");
+
+  private final Topology topology;
+  private final CompletableFuture<Keyspace> first = new CompletableFuture<>();
+  private volatile @Nullable Keyspace keyspace;
+  private String known = ""; // used by the thread of the topology's chores
+  private String trouble = "";
+  private final long sinceNanos = System.nanoTime();
+
+  /**
+   * A spread.
+   *
+   * @param topology that of operators: looks for the secret do not delay decisions
+   */
+  Spread(Topology topology) {
+    this.topology = topology;
+    if (topology.isCluster()) {
+      topology.later(Duration.ZERO, this::look);
+    } else {
+      adopt(Keyspace.UNKEYED);
+    }
+  }
+
+  /**
+   * The keyspace to use now.
+   *
+   * @throws StoreFault if the secret has not been read yet
+   */
+  Keyspace keyspace() {
+    Keyspace found = keyspace;
+    if (found == null) {
+      throw new StoreFault(
+          "disconnected",
+          false,
+          "how accounts are spread over " + topology + " has not been read yet",
+          new IllegalStateException(Keyspace.SPREAD_KEY));
+    }
+    return found;
+  }
+
+  /** Waits for the secret, but no longer than that. */
+  void await(Duration patience) {
+    try {
+      first.get(patience.toMillis(), TimeUnit.MILLISECONDS);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    } catch (ExecutionException | TimeoutException e) {
+      LOG.debug("{} is not known yet", Keyspace.SPREAD_KEY, e);
+    }
+  }
+
+  private void adopt(Keyspace found) {
+    keyspace = found;
+    first.complete(found);
+  }
+
+  private void look() {
+    try {
+      String found = read();
+      if (!TEXT.matcher(found).matches()) {
+        complain("it holds something else (expected: %d hex digits)".formatted(DIGITS));
+      } else if (!found.equals(known)) {
+        if (!known.isEmpty()) {
+          LOG.warn(
+              "Accounts are spread anew over {}: {} has changed", topology, Keyspace.SPREAD_KEY);
+        }
+        known = found;
+        trouble = "";
+        adopt(Keyspace.keyed(Long.parseUnsignedLong(found, DIGITS)));
+      }
+    } catch (RuntimeException e) {
+      complain(String.valueOf(e.getMessage()));
+    } finally {
+      topology.later(known.isEmpty() ? FIRST_INTERVAL : INTERVAL, this::look);
+    }
+  }
+
+  private String read() {
+    String found = get();
+    if (found == null) {
+      String mine = known.isEmpty() ? random() : known;
+      RedisRules.await(
+          topology
+              .commands()
+              .set(Keyspace.SPREAD_KEY, mine, SetArgs.Builder.nx())
+              .toCompletableFuture());
+      found = get(); // another node may have been faster
+    }
+    return String.valueOf(found);
+  }
+
+  private @Nullable String get() {
+    return RedisRules.await(topology.commands().get(Keyspace.SPREAD_KEY).toCompletableFuture());
+  }
+
+  private static String random() {
+    byte[] secret = new byte[DIGITS / 2];
+    new SecureRandom().nextBytes(secret);
+    return HexFormat.of().formatHex(secret);
+  }
+
+  private void complain(String found) {
+    boolean isEarly = System.nanoTime() - sinceNanos < QUIET.toNanos();
+    if (!found.equals(trouble) && !isEarly) {
+      LOG.warn(
+          "{} of {} cannot be read: {}; {}",
+          Keyspace.SPREAD_KEY,
+          topology,
+          found,
+          known.isEmpty()
+              ? "until it can, each rule's onStoreFailure decides"
+              : "what was known before is used");
+      trouble = found;
+    }
+  }
+}

@@ -1,0 +1,140 @@
+-- Calls with an id: the first answer stands.
+--
+-- A call is remembered under a key of its own (MessagePack): when its answer is no longer repeated, when it
+-- may be judged again, digests of its question and of its charges, when it was judged, then the reply. An
+-- answer is repeated for a minute, a denial no longer than it asked to wait. A call that was counted is not
+-- judged again as long as a limit of it counts.
+
+local CALL_MEMORY = 60000000 -- how long the answer to a call with an id is repeated
+local NAMED_ID_LENGTH = 40 -- of the receipt of a call with an id; others are shorter
+local CALL_DIGITS = 24 -- of them name the call
+
+-- What this call has to remember, by key. It is written after the rows, which have counted it by then.
+local remembered_calls
+
+-- How many numbers the reply to these charges has.
+local function reply_length(charges)
+  local length = 2
+  for _, charge in ipairs(charges) do
+    length = length + 3 + 5 * #charge.limits
+  end
+  return length
+end
+
+-- What is remembered of a call, or nil. A value that is not ours counts as none.
+local function recall(key, charged, charges)
+  local value = remembered_calls[key] and remembered_calls[key].value or get(key)
+  if not value then
+    return nil
+  end
+  local ok, seen = pcall(cmsgpack.unpack, value)
+  ok = ok and type(seen) == 'table' and type(seen[3]) == 'string' and type(seen[4]) == 'string'
+    and type(seen[6]) == 'table' and (seen[4] ~= charged or #seen[6] == reply_length(charges))
+  for i = 1, ok and 5 or 0 do
+    ok = ok and (i == 3 or i == 4 or type(seen[i]) == 'number')
+  end
+  for i = 1, ok and #seen[6] or 0 do
+    ok = ok and type(seen[6][i]) == 'number'
+  end
+  if not ok then
+    foreign = foreign + 1
+    return nil
+  end
+  return {
+    repeated = seen[1], ends = seen[2], question = seen[3], charged = seen[4], judged_at = seen[5],
+    reply = seen[6], allowed = seen[6][1] == ALLOWED,
+  }
+end
+
+local function remember(key, question, charged, at_least, allowed, charges, first)
+  local repeated, remembered, slack = CALL_MEMORY, CALL_MEMORY, 0
+  local answer = {}
+  for i = first, filled do
+    answer[#answer + 1] = out[i]
+  end
+  if allowed then
+    slack = SLACK
+    for _, charge in ipairs(charges) do
+      if charge.cost > 0 and charge.enforced then
+        remembered = max(remembered, at_least, horizon(charge.terms))
+      end
+    end
+  else
+    local place, wait = 2, 0
+    for _, charge in ipairs(charges) do
+      place = place + 3
+      for _ = 1, #charge.limits do
+        local each = answer[place + 2]
+        wait = charge.enforced and max(wait, each == NEVER and CALL_MEMORY or each) or wait
+        place = place + 5
+      end
+    end
+    repeated = min(repeated, wait)
+  end
+  local value = cmsgpack.pack({now + repeated, now + remembered, question, charged, now, answer})
+  remembered_calls[key] = {value = value, millis = ceil_div(remembered + slack, 1000)}
+end
+
+-- Forgets a call that was given back.
+local function forget_call(key)
+  remembered_calls[key] = nil
+  call('DEL', key)
+end
+
+-- The first verdict on a call, told by the balances of now. Nothing is counted.
+local function stand(allowed, charges, places)
+  look(charges, places, 1)
+  if lacking_round then
+    reply_lacks_round(charges)
+    return
+  end
+  reply(allowed and ALLOWED or DENIED, now)
+  for _, charge in ipairs(charges) do
+    tell(charge, not allowed)
+  end
+end
+
+-- The place and the name under which it is remembered that a receipt was settled: key!done of the first
+-- account, a sorted set; score = when that may be forgotten, member = id@taken, with a digest of the other
+-- accounts' keys if there are any.
+local function settled_place(id, taken_at, places, first)
+  local name, others = id .. '@' .. text(taken_at), {}
+  for i = first + 1, #places do
+    others[#others + 1] = keys[places[i]]
+  end
+  if #others > 0 then
+    name = name .. '!' .. sha1(table.concat(others, ' '))
+  end
+  return keys[places[first]] .. '!done', name
+end
+
+-- Judges a call with an id. The first of the places is that of its own key.
+local function judge_named(charges, places, question, charged, at_least)
+  local key = keys[places[1]]
+  local seen = recall(key, charged, charges)
+  local known = seen and now < seen.ends
+  local repeats = known and now < seen.repeated and (seen.allowed or seen.judged_at <= now)
+  if known and seen.question ~= question then
+    reply(ID_REUSED)
+  elseif repeats and seen.charged == charged then
+    reply(unpack(seen.reply))
+  elseif repeats or (known and seen.allowed) then
+    stand(seen.allowed, charges, places)
+  else
+    local first = filled + 1
+    local allowed = judge(charges, places, 1, true)
+    if allowed ~= nil and may_write then
+      remember(key, question, charged, at_least, allowed, charges, first)
+      local done, name = settled_place(sub(key, -CALL_DIGITS) .. question, now, places, 2)
+      remembered_calls[key].done, remembered_calls[key].name = done, name
+    end
+  end
+end
+
+local function write_remembered_calls()
+  for key, each in pairs(remembered_calls) do
+    call('SET', key, each.value, 'PX', text(each.millis))
+    -- Taken again in the microsecond in which it was given back, it has the same receipt.
+    on_set('ZREM', each.done, each.name)
+  end
+end

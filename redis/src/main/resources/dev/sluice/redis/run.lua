@@ -1,0 +1,274 @@
+-- The one entry: what FCALL and EVALSHA run.
+--
+-- KEYS   every account once, and the keys under which calls with an id are remembered, in any order. Behind
+--        them, in a Cluster, every other key that is touched. A place is an index into KEYS.
+-- ARGV   mode       w, or r if nothing may be written: then only denials are final
+--        now        microseconds to use as the clock, or 0 for Redis' own (the rule outside tests)
+--        the rest   operations, each a letter and its arguments: see `operations`
+-- Reply  whole numbers of 7 bytes, the lowest first: the clock, how many values under our keys were
+--        not ours and have been replaced; then for each operation what became of it
+
+local words, cursor
+
+local function word()
+  cursor = cursor + 1
+  return words[cursor - 1]
+end
+
+local function number()
+  return tonumber(word())
+end
+
+-- Places in a word: two characters each, the lower seven bits first.
+local function places()
+  local encoded, found, n = word(), {}, 0
+  for i = 1, #encoded, AT_ONCE do
+    local bytes = {byte(encoded, i, i + AT_ONCE - 1)}
+    for j = 1, #bytes, 2 do
+      n = n + 1
+      found[n] = bytes[j] + bytes[j + 1] * 128
+    end
+  end
+  return found
+end
+
+-- Terms: parts joined by '|'
+--   d,d,…        lock durations, or nothing;   memory     lock memory;   0 or 1   locks when used up
+--   0 or 1       denied calls count;   reason     what a lock is announced with, percent-encoded
+--   limits       b,capacity,units per token,units per micro,debt     s,limit,window,precision
+--                l,limit,window     f,limit,cycle,length or, of a calendar, 0 and start,end,start,end,…
+local function parsed_terms(encoded)
+  local fields, limits, calendars = {}, {}, {}
+  for field in (encoded .. '|'):gmatch('([^|]*)|') do
+    fields[#fields + 1] = field
+  end
+  local terms = {
+    locks = {}, lock_memory = tonumber(fields[2]), locks_on_limit = fields[3] == '1',
+    count_denied = fields[4] == '1', reason = fields[5], horizon = 0, calendars = calendars,
+  }
+  for duration in fields[1]:gmatch('%d+') do
+    terms.locks[#terms.locks + 1] = tonumber(duration)
+  end
+  for i = 6, #fields do
+    local parameters = {}
+    for parameter in fields[i]:gmatch(',(-?%d+)') do
+      parameters[#parameters + 1] = tonumber(parameter)
+    end
+    local limit = KINDS[sub(fields[i], 1, 1)].limit(unpack(parameters))
+    limits[#limits + 1] = limit
+    terms.horizon = max(terms.horizon, limit.horizon)
+    if limit.rounds then
+      calendars[#calendars + 1] = limit
+    end
+  end
+  terms.form = form_of(limits)
+  return terms
+end
+
+-- What parsing made of a text. A library knows it from earlier calls; a script forgets it.
+local MOST_KNOWN = 1000
+local known, known_count = {}, 0
+
+local function once(parse, encoded)
+  local found = known[encoded]
+  if not found then
+    if known_count >= MOST_KNOWN then
+      known, known_count = {}, 0
+    end
+    found = parse(encoded)
+    known[encoded], known_count = found, known_count + 1
+  end
+  return found
+end
+
+local function terms()
+  return once(parsed_terms, word())
+end
+
+-- A plan, whose accounts do not matter: lines
+--   intent hold                    T take, P peek, R record, V reserve; microseconds, or 0 if it does not reserve
+--   cost enforced rule terms       for each charge; 1 or 0; the number of its rule in the plan
+local function parsed_plan(encoded)
+  local charges = {}
+  for line in encoded:gmatch('[^\n]+') do
+    local cost, enforced, rule, text_of_terms = line:match('^(%d+) (%d) (%d+) (.*)$')
+    if cost then
+      local charge = charge_of(once(parsed_terms, text_of_terms), tonumber(cost))
+      charge.enforced, charge.rule, charge.reserves = enforced == '1', rule, charges.hold > 0
+      charges.are_plain = charges.are_plain and charge.enforced and charge.cost > 0 and #charge.terms.locks == 0
+      charges[#charges + 1] = charge
+    else
+      local intent, hold = line:match('^(%a) (%d+)$')
+      charges.intent, charges.hold, charges.are_plain = intent, tonumber(hold), intent == 'T' or intent == 'V'
+    end
+  end
+  return charges
+end
+
+local operations = {
+  -- J   judge: a plan; the places of the accounts, for as many such plans as there are accounts, one after the
+  --     other. Reply for each plan PLAINLY and for each charge what `take_plainly` tells; or ALLOWED or DENIED,
+  --     when it was judged, and for each charge what `tell` tells; or why nothing was done
+  J = function()
+    local charges, accounts = once(parsed_plan, word()), places()
+    for from = 0, #charges > 0 and #accounts - 1 or -1, max(1, #charges) do
+      judge(charges, accounts, from)
+    end
+  end,
+  -- I   judge a call with an id: a plan; the place of the key of the call, then those of the accounts; digests
+  --     of its question and of its charges; how long to remember it at least (microseconds). Reply as to J, in
+  --     the long form
+  I = function()
+    local charges = once(parsed_plan, word())
+    judge_named(charges, places(), word(), word(), number())
+  end,
+  -- S   settle: the receipt's id, when it was taken, by when it had locked at the latest, until when it is
+  --     open or 0, until when it can be given back, 1 if it undoes a take that no caller knows of, the key
+  --     of its call or nothing, how many accounts; for each: terms, cost taken, actual cost, 1 if this call
+  --     locked it, 1 if it is forgiven, and for each limit its mark and the mark's number; then their places.
+  --     Reply 1, or 0 if done before or too late; what could not be charged
+  S = function()
+    local receipt = {
+      id = word(), taken_at = number(), locked_by = number(), open_till = number(), good_till = number(),
+      undoes = word() == '1', call_key = word(), charges_more = false,
+    }
+    local entries = {}
+    for i = 1, number() do
+      local entry = {
+        terms = terms(), cost = number(), actual = number(), locked = word() == '1',
+        forgiven = word() == '1', taken_at = receipt.taken_at, locked_by = receipt.locked_by, marks = {},
+      }
+      for j = 1, #entry.terms.form.limits do
+        entry.marks[j] = {number(), number()}
+      end
+      receipt.charges_more = receipt.charges_more or entry.actual > entry.cost
+      entries[i] = entry
+      horizon(entry.terms) -- asks for rounds that are not there
+    end
+    local accounts = places()
+    if lacking_round then
+      reply(LACKS_ROUND, lacking_round)
+      lacking_round = nil
+    else
+      reply(settle(receipt, entries, accounts))
+    end
+  end,
+  -- C   all slots of a call have answered, so what it took here is open no longer: until when it would be,
+  --     how many accounts, for each: terms, cost taken; then their places. Reply for each the end of the lock
+  --     to which that led, or 0
+  C = function()
+    local open_till, entries = number(), {}
+    for i = 1, number() do
+      entries[i] = {terms = terms(), cost = number()}
+      horizon(entries[i].terms) -- asks for rounds that are not there
+    end
+    local accounts = places()
+    if lacking_round then
+      reply(LACKS_ROUND, lacking_round)
+      lacking_round = nil
+      return
+    end
+    for i, place in ipairs(accounts) do
+      local entry = entries[i]
+      entry.row, entry.actual = row_of(place, nil), entry.cost
+      confirm(entry, open_till)
+      reply(entry.locks and entry.row.lock.till or 0)
+    end
+  end,
+  -- X   reset: the place. Reply 1 if there was anything
+  X = function()
+    local row = row_of(places()[1], nil)
+    local key, was = keys[row[PLACE]], not is_spent(row)
+    demand_index(key)
+    withdraw_lock(key)
+    row.lock = nil
+    forget_usage(row)
+    announce_gift(key)
+    reply(was and 1 or 0)
+  end,
+  -- K   lock by hand: the place, microseconds, reason (percent-encoded). Reply the end
+  K = function()
+    local row, length, reason = row_of(places()[1], nil), number(), word()
+    local key, before = keys[row[PLACE]], row.lock
+    demand_index(key)
+    announce_gift(key)
+    local remembered = before and now <= before.till + before.memory
+    change(row)
+    row.lock = {
+      from = now, till = now + length,
+      nth = remembered and before.nth or 0, memory = remembered and before.memory or 0,
+    }
+    row.tail, row.odd = true, true
+    announce_lock(row, reason)
+    reply(row.lock.till)
+  end,
+  -- U   lift the lock: the place, 1 if the usage that led to it and the locks before it stay. Reply 1 if it was
+  --     locked
+  U = function()
+    local row, keeps = row_of(places()[1], nil), word() == '1'
+    local key, was = keys[row[PLACE]], lock_left(row) > 0
+    demand_index(key)
+    withdraw_lock(key)
+    if keeps and was then
+      change(row)
+      row.lock = {from = min(row.lock.from, now), till = now, nth = row.lock.nth, memory = row.lock.memory}
+      row.tail = true
+    elseif not keeps then
+      row.lock = nil
+      forget_usage(row)
+    end
+    announce_gift(key)
+    reply(was and 1 or 0)
+  end,
+}
+
+local MOST_KEYS_READ = 4000 -- Lua hands a function no more than some thousand arguments
+local format_of_all = '<' -- of as many numbers as are packed at once
+
+-- The reply as one string.
+local function packed()
+  if #format_of_all == 1 then
+    format_of_all = '<' .. rep('I7', AT_ONCE)
+  end
+  local parts = {}
+  for i = 1, filled, AT_ONCE do
+    local n = min(filled - i + 1, AT_ONCE)
+    parts[#parts + 1] = pack(n == AT_ONCE and format_of_all or sub(format_of_all, 1, 2 * n + 1), unpack(out, i, i + n - 1))
+  end
+  return parts[2] and table.concat(parts) or parts[1]
+end
+
+local function run(given_keys, given_words)
+  if not call then
+    prepare()
+  end
+  keys, words, cursor, values = given_keys, given_words, 3, nil
+  rows, out, filled = {}, {0, 0}, 2
+  foreign, lacking_round, may_write, may_mend = 0, nil, words[1] == 'w', false
+  remembered_calls = {}
+  if words[2] == '0' then
+    local time = call('TIME')
+    now = time[1] * 1000000 + time[2]
+  else
+    now = tonumber(words[2])
+  end
+  if #keys <= MOST_KEYS_READ then
+    values = call('MGET', unpack(keys)) -- gives nothing for what is no string
+  end
+  local operation = word()
+  while operation do
+    operations[operation]()
+    operation = word()
+  end
+  if may_write then
+    for place = 1, #keys do
+      local row = rows[place]
+      if row and row[CHANGED] then
+        flush(row)
+      end
+    end
+    write_remembered_calls()
+  end
+  out[1], out[2] = now, foreign
+  return packed()
+end

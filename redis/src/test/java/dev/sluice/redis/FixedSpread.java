@@ -1,0 +1,10 @@
+package dev.sluice.redis;
+
+import dev.sluice.redis.testing.RedisCluster;
+
+/** Where accounts lie in a Cluster of tests. */
+final class FixedSpread {
+  static final Keyspace KEYSPACE = Keyspace.keyed(Long.parseUnsignedLong(RedisCluster.SPREAD, 16));
+
+  private FixedSpread() {}
+}
