@@ -11,6 +11,7 @@ import dev.sluice.Store;
 import java.net.http.HttpRequest;
 import java.time.Duration;
 import java.util.List;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.slf4j.LoggerFactory;
 
@@ -42,8 +43,17 @@ class OperatingTest {
       assertThat(sluice.get("/metrics").response().body())
           .contains("sluice_decisions_total{outcome=\"unmetered\",rule=\"Strict\"} 1.0")
           .contains("sluice_store_silent 0.0");
-      assertThat(faults(sluice)).isEqualTo(2);
+      awaitFaults(sluice, 2);
     }
+  }
+
+  /** Waits for a number of faults, which are told of away from the threads that answer. */
+  private static void awaitFaults(Sluice sluice, int expected) throws InterruptedException {
+    long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(10);
+    while (faults(sluice) < expected && System.nanoTime() < end) {
+      Thread.sleep(10);
+    }
+    assertThat(faults(sluice)).isEqualTo(expected);
   }
 
   /** Faults of every kind: whether a refused connection is one or another is up to its moment. */
