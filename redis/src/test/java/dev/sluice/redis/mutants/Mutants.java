@@ -386,6 +386,7 @@ final class Mutants implements AutoCloseable {
     process.destroyForcibly();
   }
 
+  /** Comes at the end, and also when somebody ends the run. */
   @Override
   public void close() {
     Process process = running;
@@ -394,8 +395,8 @@ final class Mutants implements AutoCloseable {
     }
     try {
       delete(folder);
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
+    } catch (IOException | UncheckedIOException e) {
+      // a file went away meanwhile: the other of the two is at it
     }
   }
 }

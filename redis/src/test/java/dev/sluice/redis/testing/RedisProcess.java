@@ -52,7 +52,24 @@ public final class RedisProcess implements AutoCloseable {
   public static RedisProcess start(Binary binary, String... arguments) {
     List<String> all = new ArrayList<>(List.of("--save", "", "--appendonly", "no"));
     all.addAll(Arrays.asList(arguments));
-    return new RedisProcess(binary, freePort(), all);
+    return startOnFreePort(binary, all);
+  }
+
+  /**
+   * A port that was free may be taken before the server has it, and the port of the Cluster's bus,
+   * 10,000 higher, was never asked for: then with another one.
+   */
+  private static RedisProcess startOnFreePort(Binary binary, List<String> arguments) {
+    for (int tries = 1; ; tries++) {
+      try {
+        return new RedisProcess(binary, freePort(), arguments);
+      } catch (IllegalStateException e) {
+        boolean isTaken = String.valueOf(e.getMessage()).contains("Address already in use");
+        if (!isTaken || tries == 5) {
+          throw e;
+        }
+      }
+    }
   }
 
   /** Starts a server from a file of settings that it may rewrite, such as a Sentinel's. */
@@ -68,7 +85,7 @@ public final class RedisProcess implements AutoCloseable {
       Files.writeString(file, settings);
       List<String> all = new ArrayList<>(List.of(file.toString()));
       all.addAll(Arrays.asList(arguments));
-      return new RedisProcess(binary, freePort(), all);
+      return startOnFreePort(binary, all);
     } catch (IOException e) {
       throw new UncheckedIOException(e);
     }
