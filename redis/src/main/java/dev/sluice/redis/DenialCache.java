@@ -6,9 +6,9 @@ import dev.sluice.Account;
 import dev.sluice.Balance;
 import dev.sluice.Charge;
 import dev.sluice.Decision;
+import dev.sluice.ForwardingStore;
 import dev.sluice.Identity;
 import dev.sluice.Intent;
-import dev.sluice.LockPage;
 import dev.sluice.Plan;
 import dev.sluice.Receipt;
 import dev.sluice.Restriction;
@@ -20,7 +20,6 @@ import dev.sluice.Terms;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.function.BooleanSupplier;
@@ -28,7 +27,7 @@ import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /** A store around a store that answers denials it knows of by itself. Thread-safe. */
-final class DenialCache implements Store {
+final class DenialCache extends ForwardingStore {
   /*
    * When an account denies a cost until a moment, nothing but a refund (something given back, a
    * reset, a lifted lock) or a changed rule can make as much fit earlier. So until then the answer is
@@ -57,7 +56,6 @@ final class DenialCache implements Store {
   private static final long MOST_KNOWN = 100_000;
   private static final Duration GIFT_MEMORY = Duration.ofSeconds(10);
 
-  private final Store store;
   private final Duration longest;
   private final BooleanSupplier hearing;
   private final LongSupplier nanoTime;
@@ -90,7 +88,7 @@ final class DenialCache implements Store {
       LongSupplier nanoTime,
       LongSupplier storeMicros,
       Runnable closing) {
-    this.store = store;
+    super(store);
     this.longest = longest;
     this.hearing = hearing;
     this.nanoTime = nanoTime;
@@ -256,24 +254,9 @@ final class DenialCache implements Store {
   }
 
   @Override
-  public CompletionStage<LockPage> locks(@Nullable String rule, int limit, @Nullable String after) {
-    return store.locks(rule, limit, after);
-  }
-
-  @Override
-  public List<String> warnings() {
-    return store.warnings();
-  }
-
-  @Override
-  public Optional<String> trouble() {
-    return store.trouble();
-  }
-
-  @Override
   public void close() {
     closing.run();
-    store.close();
+    super.close();
   }
 
   /** Stands for an account; if two share one, a denial is not remembered that could have been. */

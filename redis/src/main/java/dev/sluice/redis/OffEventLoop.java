@@ -3,6 +3,7 @@ package dev.sluice.redis;
 import dev.sluice.Account;
 import dev.sluice.Charge;
 import dev.sluice.Decision;
+import dev.sluice.ForwardingStore;
 import dev.sluice.LockPage;
 import dev.sluice.Plan;
 import dev.sluice.Receipt;
@@ -11,24 +12,21 @@ import dev.sluice.Settled;
 import dev.sluice.Settlement;
 import dev.sluice.Store;
 import java.time.Duration;
-import java.util.List;
-import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
 import org.jspecify.annotations.Nullable;
 
 /** A store around a store: what callers do with answers never runs where Redis is read from. */
-final class OffEventLoop implements Store {
+final class OffEventLoop extends ForwardingStore {
   /*
    * A caller that blocks in a continuation of `take` would block the thread that reads the answers of
    * all other callers. Whoever waits in `decide` is only woken, so that needs no other thread.
    */
-  private final Store store;
   private final Handoff handoff;
 
   OffEventLoop(Store store, Handoff handoff) {
-    this.store = store;
+    super(store);
     this.handoff = handoff;
   }
 
@@ -78,18 +76,8 @@ final class OffEventLoop implements Store {
   }
 
   @Override
-  public Optional<String> trouble() {
-    return store.trouble();
-  }
-
-  @Override
-  public List<String> warnings() {
-    return store.warnings();
-  }
-
-  @Override
   public void close() {
-    store.close();
+    super.close();
     handoff.close();
   }
 

@@ -17,7 +17,6 @@ import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.ScheduledFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.regex.Pattern;
-import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -57,7 +56,7 @@ public final class SharedKeys implements AutoCloseable {
   private final Topology topology;
   private final ScheduledExecutorService thread =
       Executors.newSingleThreadScheduledExecutor(SharedKeys::daemon);
-  private final byte[] own = HexFormat.of().parseHex(random());
+  private final byte[] own = HexFormat.of().parseHex(random(BYTES));
   private volatile List<byte[]> keys = List.of(own);
 
   // Used by one thread at a time: the one that opens, then the one above.
@@ -85,8 +84,9 @@ public final class SharedKeys implements AutoCloseable {
     return thread;
   }
 
-  private static String random() {
-    byte[] key = new byte[BYTES];
+  /** So many random bytes, as hex digits. */
+  static String random(int bytes) {
+    byte[] key = new byte[bytes];
     new SecureRandom().nextBytes(key);
     return HexFormat.of().formatHex(key);
   }
@@ -111,7 +111,7 @@ public final class SharedKeys implements AutoCloseable {
                         ROTATE,
                         ScriptOutputType.INTEGER,
                         new String[] {Keyspace.RECEIPT_KEYS},
-                        random());
+                        random(BYTES));
             RedisRules.await(done.toCompletableFuture());
             look();
           },
@@ -130,21 +130,18 @@ public final class SharedKeys implements AutoCloseable {
   }
 
   private String read() {
-    String found = get();
-    if (found == null) {
-      String first = known.isEmpty() ? random() : known;
-      RedisRules.await(
-          topology
-              .commands()
-              .set(Keyspace.RECEIPT_KEYS, first, SetArgs.Builder.nx())
-              .toCompletableFuture());
-      found = get(); // another service may have been faster
-    }
-    return String.valueOf(found);
+    return agreed(topology, Keyspace.RECEIPT_KEYS, known.isEmpty() ? random(BYTES) : known);
   }
 
-  private @Nullable String get() {
-    return RedisRules.await(topology.commands().get(Keyspace.RECEIPT_KEYS).toCompletableFuture());
+  /** What all nodes have under a key: if there is nothing, what this one offers or a faster one. */
+  static String agreed(Topology topology, String key, String offered) {
+    String found = RedisRules.await(topology.commands().get(key).toCompletableFuture());
+    if (found == null) {
+      RedisRules.await(
+          topology.commands().set(key, offered, SetArgs.Builder.nx()).toCompletableFuture());
+      found = RedisRules.await(topology.commands().get(key).toCompletableFuture());
+    }
+    return String.valueOf(found);
   }
 
   private void adopt(String found) {

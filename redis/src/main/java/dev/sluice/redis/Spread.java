@@ -1,9 +1,6 @@
 package dev.sluice.redis;
 
-import io.lettuce.core.SetArgs;
-import java.security.SecureRandom;
 import java.time.Duration;
-import java.util.HexFormat;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
@@ -87,7 +84,8 @@ final class Spread {
 
   private void look() {
     try {
-      String found = read();
+      String mine = known.isEmpty() ? SharedKeys.random(DIGITS / 2) : known;
+      String found = SharedKeys.agreed(topology, Keyspace.SPREAD_KEY, mine);
       if (!TEXT.matcher(found).matches()) {
         complain("it holds something else (expected: %d hex digits)".formatted(DIGITS));
       } else if (!found.equals(known)) {
@@ -102,37 +100,16 @@ final class Spread {
     } catch (RuntimeException e) {
       complain(String.valueOf(e.getMessage()));
     } finally {
-      topology.later(known.isEmpty() ? FIRST_INTERVAL : INTERVAL, this::look);
+      topology.later(known.isEmpty() && isEarly() ? FIRST_INTERVAL : INTERVAL, this::look);
     }
   }
 
-  private String read() {
-    String found = get();
-    if (found == null) {
-      String mine = known.isEmpty() ? random() : known;
-      RedisRules.await(
-          topology
-              .commands()
-              .set(Keyspace.SPREAD_KEY, mine, SetArgs.Builder.nx())
-              .toCompletableFuture());
-      found = get(); // another node may have been faster
-    }
-    return String.valueOf(found);
-  }
-
-  private @Nullable String get() {
-    return RedisRules.await(topology.commands().get(Keyspace.SPREAD_KEY).toCompletableFuture());
-  }
-
-  private static String random() {
-    byte[] secret = new byte[DIGITS / 2];
-    new SecureRandom().nextBytes(secret);
-    return HexFormat.of().formatHex(secret);
+  private boolean isEarly() {
+    return System.nanoTime() - sinceNanos < QUIET.toNanos();
   }
 
   private void complain(String found) {
-    boolean isEarly = System.nanoTime() - sinceNanos < QUIET.toNanos();
-    if (!found.equals(trouble) && !isEarly) {
+    if (!found.equals(trouble) && !isEarly()) {
       LOG.warn(
           "{} of {} cannot be read: {}; {}",
           Keyspace.SPREAD_KEY,

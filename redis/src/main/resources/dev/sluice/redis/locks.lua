@@ -10,7 +10,7 @@
 -- of it, and Redis would not merge them. So before each write to it comes a command on both keys: Redis
 -- refuses that unless both are here, or the slot does not move.
 
-local MOST_TRIMMED = 64 -- ended locks that a new one removes, so that its work is bounded
+local MOST_TRIMMED = 64 -- members that a new one removes, so that its work is bounded
 
 -- The parts of an account's key: what is up to the braces, + or nothing, rule:identity.
 local function key_parts(key)
@@ -32,19 +32,25 @@ local function demand_index(key)
   call('EXISTS', key, (index_of(key)))
 end
 
+-- Adds a member to a set whose scores say when each may go, and removes some that may. The set outlives
+-- the member by `slack`.
+local function keep_until(set, member, till, slack)
+  on_set('ZADD', set, text(till), member)
+  local ended = call('ZCOUNT', set, '-inf', text(now))
+  if ended > 0 then
+    call('ZREMRANGEBYRANK', set, 0, min(ended, MOST_TRIMMED) - 1)
+  end
+  local millis = ceil_div(till - now + slack, 1000)
+  if call('PTTL', set) < millis then
+    call('PEXPIRE', set, text(millis))
+  end
+end
+
 local function announce_lock(row, reason)
   local till, key = row.lock.till, keys[row[PLACE]]
   unless_away('SET', key .. '!lock', text(till) .. ' ' .. reason, 'PX', text(ceil_div(till - now, 1000) + 1000))
   local index, member = index_of(key)
-  on_set('ZADD', index, text(till), member)
-  local ended = call('ZCOUNT', index, '-inf', text(now))
-  if ended > 0 then
-    call('ZREMRANGEBYRANK', index, 0, min(ended, MOST_TRIMMED) - 1)
-  end
-  local millis = ceil_div(till - now + SLACK, 1000)
-  if call('PTTL', index) < millis then
-    call('PEXPIRE', index, text(millis))
-  end
+  keep_until(index, member, till, SLACK)
 end
 
 local function withdraw_lock(key)

@@ -1,23 +1,10 @@
 -- Settles what was taken: gives back, charges more, forgives, closes reservations.
 
 local RESEND = 10000000 -- a settlement comes again within half of that, if it does
-local MOST_FORGOTTEN = 64 -- settled receipts that a new one removes once they may be forgotten
 
 local function is_settled(done, name)
   local till = on_set('ZSCORE', done, name)
   return till and tonumber(till) > now
-end
-
-local function remember_settled(done, name, till, slack)
-  on_set('ZADD', done, text(till), name)
-  local ended = on_set('ZCOUNT', done, '-inf', text(now))
-  if ended > 0 then
-    on_set('ZREMRANGEBYRANK', done, 0, min(ended, MOST_FORGOTTEN) - 1)
-  end
-  local millis = ceil_div(till - now + slack, 1000)
-  if call('PTTL', done) < millis then
-    call('PEXPIRE', done, text(millis))
-  end
 end
 
 -- Closes a reservation and gives back what is left of it, or of a take.
@@ -108,9 +95,9 @@ local function settle(receipt, entries, places)
     end
   end
   if receipt.undoes or is_late then
-    remember_settled(done, name, now + RESEND, 0)
+    keep_until(done, name, now + RESEND, 0)
   else
-    remember_settled(done, name, max(receipt.good_till, now + RESEND), SLACK)
+    keep_until(done, name, max(receipt.good_till, now + RESEND), SLACK)
   end
   return 1, uncharged
 end
