@@ -2,7 +2,9 @@ package dev.sluice;
 
 import java.time.Duration;
 import java.util.LinkedHashMap;
+import java.util.Locale;
 import java.util.Map;
+import java.util.Optional;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
@@ -13,6 +15,13 @@ public final class Durations {
 
   private static final Map<String, Long> UNITS_MICROS = new LinkedHashMap<>();
   private static final Pattern PART = Pattern.compile("(\\d{1,15})(us|ms|s|m|h|d|w)");
+
+  /** A duration in words: {@code second}, {@code 5 minutes}, {@code 1 h}. */
+  private static final Pattern WORDS =
+      Pattern.compile(
+          "(?:([1-9]\\d{0,14})\\s*)?"
+              + "(?:(?<ms>ms|msecs?|milli(?:second)?s?)|(?<s>s|secs?|seconds?)|(?<m>m|mins?|minutes?)"
+              + "|(?<h>h|hrs?|hours?)|(?<d>d|days?)|(?<w>w|wks?|weeks?))");
 
   static {
     UNITS_MICROS.put("w", 604_800_000_000L);
@@ -42,10 +51,32 @@ public final class Durations {
       end = part.end();
     }
     if (end == 0 || end != text.length()) {
-      throw new IllegalArgumentException(
-          Text.quoted(text) + " (expected: a duration such as 500ms, 10s, 5m, 1h30m, 1d)");
+      String advice =
+          ofWords(text)
+              .map(meant -> "did you mean '" + meant + "'?")
+              .orElse("expected: a duration such as 500ms, 10s, 5m, 1h30m, 1d");
+      throw new IllegalArgumentException(Text.quoted(text) + " (" + advice + ")");
     }
     return ofMicros(micros);
+  }
+
+  /** What somebody meant who wrote {@code 5 minutes}, as it has to be written: {@code 5m}. */
+  public static Optional<String> ofWords(String text) {
+    Matcher words = WORDS.matcher(text.strip().toLowerCase(Locale.ROOT));
+    if (!words.matches()) {
+      return Optional.empty();
+    }
+    String count = words.group(1) == null ? "1" : words.group(1);
+    return UNITS_MICROS.keySet().stream()
+        .filter(unit -> !unit.equals("us") && words.group(unit) != null)
+        .findFirst()
+        .map(unit -> count + unit);
+  }
+
+  /** Writes a duration in whole seconds, rounded up: whoever waits that long has waited enough. */
+  public static String rounded(Duration duration) {
+    long micros = micros(duration);
+    return format(Duration.ofSeconds(micros / 1_000_000 + (micros % 1_000_000 == 0 ? 0 : 1)));
   }
 
   /** Writes a duration in the largest units that leave no rest: {@code 30m}, {@code 1h30m}. */

@@ -2,10 +2,12 @@ package dev.sluice;
 
 import java.util.Collections;
 import java.util.EnumSet;
+import java.util.Map;
 import java.util.Set;
+import org.jspecify.annotations.Nullable;
 
 /**
- * Where an HTTP edge finds one facet of who asks, and the form in which its values are counted.
+ * Where one facet of who asks comes from, and the form in which its values are counted.
  *
  * @param key the header's, cookie's, query parameter's or claim's name; empty for the others
  * @param secret whether the value is hashed before it is stored or shown
@@ -14,6 +16,9 @@ import java.util.Set;
  */
 public record Facet(
     String name, Source source, String key, boolean secret, Set<Normalization> normalize) {
+  /** The facet that is the client's address where nobody says where it is found. */
+  public static final String ADDRESS = "ip";
+
   /** The part of a request that a facet is read from. */
   public enum Source {
     CLIENT_ADDRESS,
@@ -22,7 +27,9 @@ public record Facet(
     QUERY,
     CLAIM,
     PRINCIPAL,
-    SESSION
+    SESSION,
+    /** No request: the code that asks supplies it. */
+    CALLER
   }
 
   /** A step towards one form for values that mean the same. */
@@ -36,7 +43,7 @@ public record Facet(
   }
 
   public Facet {
-    Identity.checkedName(name);
+    checkName(name);
     EnumSet<Normalization> steps = EnumSet.noneOf(Normalization.class);
     steps.addAll(normalize);
     normalize = Collections.unmodifiableSet(steps);
@@ -45,6 +52,42 @@ public record Facet(
   /** A facet whose values are counted as they are. */
   public Facet(String name, Source source, String key, boolean secret) {
     this(name, source, key, secret, Set.of());
+  }
+
+  /** Refuses a name that no facet may have. */
+  public static String checkName(String name) {
+    if (name.equals(Rule.EVERYONE)) {
+      throw new IllegalArgumentException(
+          "facet name: '%s' (expected: another name; this one stands for all callers together)"
+              .formatted(name));
+    }
+    return Identity.checkedName(name);
+  }
+
+  /**
+   * Whether the facet of a name holds client addresses. Where nobody says a word about {@code ip},
+   * it does.
+   */
+  public static boolean isAddress(String name, Map<String, Facet> facets) {
+    Facet facet = facets.get(name);
+    return facet == null ? name.equals(ADDRESS) : facet.source == Source.CLIENT_ADDRESS;
+  }
+
+  /**
+   * The addresses that a value stands for in {@code exempt} or {@code when} of a rule; null if it
+   * is compared as text. What would match nobody is refused: something else than addresses for a
+   * facet that holds them, and a range for one that does not.
+   */
+  public static @Nullable Network range(String name, String value, Map<String, Facet> facets) {
+    if (isAddress(name, facets)) {
+      return Network.parse(value);
+    }
+    if (value.indexOf('/') >= 0 && Network.ofCaller(value) != null) {
+      throw new IllegalArgumentException(
+          "the range %s (expected: ranges only for a facet that is client-address)"
+              .formatted(Text.quoted(value)));
+    }
+    return null;
   }
 
   /** A value in the form in which it is counted; doing so twice changes nothing more. */

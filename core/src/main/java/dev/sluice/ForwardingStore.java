@@ -55,6 +55,11 @@ public abstract class ForwardingStore implements Store {
   }
 
   @Override
+  public long foreignValues() {
+    return store.foreignValues();
+  }
+
+  @Override
   public void close() {
     store.close();
   }

@@ -6,10 +6,12 @@ import java.security.NoSuchAlgorithmException;
 import java.util.Collections;
 import java.util.HexFormat;
 import java.util.LinkedHashMap;
+import java.util.Locale;
 import java.util.Map;
 import java.util.NavigableMap;
 import java.util.Set;
 import java.util.TreeMap;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -35,7 +37,12 @@ public final class Identity implements Comparable<Identity> {
   private static final int LONGEST_TEXT =
       Bounds.MOST_FACETS * (Bounds.LONGEST_FACET_NAME + 2 + 9 * Bounds.LONGEST_FACET_VALUE);
   private static final char HASHED = '\u0002';
+  private static final Pattern SHOWN_HASH =
+      Pattern.compile("(?:\u0002|%02|sha256:)[0-9a-fA-F]{" + HASH_DIGITS + "}");
   private static final Identity EMPTY = new Identity("", "", null);
+
+  /** Of the account that all callers of a rule share; its name is no facet that a call can have. */
+  static final Identity EVERYONE = new Identity(Rule.EVERYONE, "all", null);
 
   private final String name;
   private final String value;
@@ -132,6 +139,29 @@ public final class Identity implements Comparable<Identity> {
     return sorted(sorted);
   }
 
+  /** Whether a text is the hash of a secret or long value, as lists and JSON show it. */
+  public static boolean isShownHash(String text) {
+    return SHOWN_HASH.matcher(text).matches();
+  }
+
+  /**
+   * This identity with a facet that is known only by the hash that accounts are named by. For
+   * operators: a caller who may give hashes can pass for anybody whose hash it knows.
+   *
+   * @param shown the hash as lists and JSON show it: {@code %02…} or {@code sha256:…}
+   */
+  public Identity withHash(String name, String shown) {
+    if (!isShownHash(shown)) {
+      throw new IllegalArgumentException(
+          "facet '%s': %s (expected: a hash as it is listed)".formatted(name, Text.quoted(shown)));
+    }
+    TreeMap<String, String> sorted = new TreeMap<>(facets());
+    String digits = shown.substring(shown.length() - HASH_DIGITS);
+    sorted.put(checkedName(name), HASHED + digits.toLowerCase(Locale.ROOT));
+    checkCount(sorted.size());
+    return sorted(sorted);
+  }
+
   /** The value of a facet, or null if this identity lacks it. */
   public @Nullable String facet(String wanted) {
     for (Identity at = first(); at != null; at = at.rest) {
@@ -160,8 +190,11 @@ public final class Identity implements Comparable<Identity> {
     return Collections.unmodifiableMap(facets);
   }
 
-  /** This identity reduced to the named facets, or null if one of them is missing. */
+  /** This identity reduced to the named facets, or null if one is missing; everyone if none is. */
   @Nullable Identity only(String[] wanted) {
+    if (wanted.length == 0) {
+      return EVERYONE;
+    }
     if (wanted.length == 1 && rest == null) {
       return same(name, wanted[0]) ? this : null;
     }
@@ -197,8 +230,13 @@ public final class Identity implements Comparable<Identity> {
   /** This identity as accounts are named by it: secret values and long ones as their hashes. */
   Identity kept(Set<String> secret) {
     Identity others = rest == null ? null : rest.kept(secret);
-    boolean hashes = value.length() > LONGEST_KEPT || secret.contains(name);
-    return having(hashes && !isHash(value) ? sha256(value) : value, others);
+    return having(kept(value, secret.contains(name)), others);
+  }
+
+  /** A value as accounts are named by it: a secret or long one is hashed. */
+  static String kept(String value, boolean secret) {
+    boolean hashes = value.length() > LONGEST_KEPT || secret;
+    return hashes && !isHash(value) ? sha256(value) : value;
   }
 
   @SuppressWarnings({"ReferenceEquality", "StringEquality"}) // nothing changed, as nearly always
@@ -207,7 +245,7 @@ public final class Identity implements Comparable<Identity> {
   }
 
   private static boolean isHash(String value) {
-    if (value.charAt(0) != HASHED || value.length() != 1 + HASH_DIGITS) {
+    if (value.length() != 1 + HASH_DIGITS || value.charAt(0) != HASHED) {
       return false;
     }
     return value.chars().skip(1).allMatch(HexFormat::isHexDigit);
@@ -285,6 +323,11 @@ public final class Identity implements Comparable<Identity> {
   }
 
   private static String checkedValue(String name, String value) {
+    if (same(name, Rule.EVERYONE) && !value.equals(EVERYONE.value)) {
+      throw new IllegalArgumentException(
+          "facet '%s': %s (expected: another name; this one stands for all callers together)"
+              .formatted(name, Text.quoted(value)));
+    }
     return value.length() <= LONGEST_KEPT && isPlain(value) ? value : carefully(name, value);
   }
 

@@ -2,7 +2,12 @@ package dev.sluice;
 
 import java.time.Duration;
 import java.time.InstantSource;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.function.Function;
@@ -16,6 +21,9 @@ import org.jspecify.annotations.Nullable;
  * Thread-safe. Closing it closes its store and its rules.
  */
 public final class Limiter implements AutoCloseable {
+  /** More locks than these do not end in the same microsecond. */
+  private static final int MOST_WITH_ONE_END = 100;
+
   private final Store store;
   private final RuleSource source;
   private final InstantSource clock;
@@ -46,35 +54,81 @@ public final class Limiter implements AutoCloseable {
   /** Judges a call, as soon as the store answers. */
   public CompletionStage<Decision> ask(Call call) {
     Plan plan = source.rules().plan(call, clock);
-    return plan.charges().isEmpty()
-        ? CompletableFuture.completedFuture(nothingToPay(plan))
-        : store.take(plan);
+    List<String> exempt = exempt(call, plan);
+    if (plan.charges().isEmpty()) {
+      return CompletableFuture.completedFuture(nothingToPay(plan, exempt));
+    }
+    return exempt.isEmpty()
+        ? store.take(plan)
+        : store.take(plan).thenApply(decision -> exemptFrom(exempt, decision));
+  }
+
+  /** Judges a call of cost 1 by one rule, as soon as the store answers. */
+  public CompletionStage<Decision> ask(String rule, Identity identity) {
+    return ask(Call.of(rule, identity));
+  }
+
+  /**
+   * Looks, for an operator, at those accounts of a rule that an identity names, also if the caller
+   * is exempt or the rule counts by more facets: fails if the store does not answer.
+   */
+  public CompletionStage<Decision> look(String rule, Identity identity) {
+    return store.look(source.rules().look(rule, identity, clock));
   }
 
   /** Looks at what a call would find, for an operator: fails if the store does not answer. */
   public CompletionStage<Decision> look(Call call) {
     Plan plan = source.rules().plan(call.peeking(), clock);
     return plan.charges().isEmpty()
-        ? CompletableFuture.completedFuture(nothingToPay(plan))
+        ? CompletableFuture.completedFuture(nothingToPay(plan, List.of()))
         : store.look(plan);
   }
 
   /** Judges a call and waits for the answer. */
   public Decision decide(Call call) {
-    return decide(source.rules().plan(call, clock));
+    Plan plan = source.rules().plan(call, clock);
+    List<String> exempt = exempt(call, plan);
+    return exempt.isEmpty()
+        ? store.decide(plan)
+        : plan.charges().isEmpty()
+            ? nothingToPay(plan, exempt)
+            : exemptFrom(exempt, store.decide(plan));
   }
 
   /** Judges a call of cost 1 by one rule and waits for the answer. */
   public Decision decide(String rule, Identity identity) {
     Rules.Compiled compiled = source.rules().compiled(rule);
     Charge only = compiled.only(identity, 1, clock);
-    return only == null
-        ? decide(compiled.plan(identity, 1, Intent.TAKE, clock))
-        : store.decide(only);
+    return only == null ? decide(Call.of(rule, identity)) : store.decide(only);
   }
 
-  private Decision decide(Plan plan) {
-    return plan.charges().isEmpty() ? nothingToPay(plan) : store.decide(plan);
+  /** The rules of a call by which it pays nothing. */
+  private static List<String> exempt(Call call, Plan plan) {
+    List<String> exempt = List.of();
+    for (String rule : call.rules()) {
+      if (!pays(plan, rule) && !exempt.contains(rule)) {
+        exempt = new ArrayList<>(exempt);
+        exempt.add(rule);
+      }
+    }
+    return exempt;
+  }
+
+  private static boolean pays(Plan plan, String rule) {
+    for (Charge charge : plan.charges()) {
+      if (charge.rule().name().equals(rule)) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  /** A decision whose receipt remembers the rules of the call that took nothing. */
+  private static Decision exemptFrom(List<String> rules, Decision decision) {
+    return decision instanceof Decision.Allowed allowed
+        ? Decision.Allowed.of(
+            allowed.balances(), allowed.countedBy(), () -> allowed.receipt().exemptFrom(rules))
+        : decision;
   }
 
   /** Gives back all that a call took; false if its receipt was settled before. */
@@ -90,8 +144,9 @@ public final class Limiter implements AutoCloseable {
   /** Settles a call with what it really cost by each rule, or confirms or forgives it. */
   public CompletionStage<Settled> settle(Receipt receipt, Settlement settlement) {
     settlement.checkAgainst(receipt);
+    settlement.checkForgiven(receipt, source.rules());
     return receipt.entries().isEmpty()
-        ? CompletableFuture.completedFuture(new Settled(false, 0))
+        ? CompletableFuture.completedFuture(Settled.NOT_DONE)
         : store.settle(receipt, settlement);
   }
 
@@ -136,6 +191,18 @@ public final class Limiter implements AutoCloseable {
   }
 
   /**
+   * Ends the lock of an identity; says whether there was one, and what the caller can do now.
+   *
+   * @param keepUsage whether what it has used stays, and the locks before it are remembered
+   */
+  public CompletionStage<Lifted> liftAndLook(String rule, Identity identity, boolean keepUsage) {
+    return lift(rule, identity, keepUsage)
+        .thenCompose(
+            wasLocked ->
+                look(rule, identity).thenApply(decision -> new Lifted(wasLocked, decision)));
+  }
+
+  /**
    * Who is locked, until when and why: a page of the locks of one rule or, given null, of all.
    *
    * @param limit how many at most, 1 to {@link LockPage#LARGEST}
@@ -144,6 +211,30 @@ public final class Limiter implements AutoCloseable {
   public CompletionStage<LockPage> locks(@Nullable String rule, int limit, @Nullable String after) {
     LockPage.checkLimit(limit);
     return store.locks(rule, limit, after);
+  }
+
+  /**
+   * The locks that a decision found, with their reasons, for an operator. One that ended since
+   * then, or was replaced by another, is left out.
+   */
+  public CompletionStage<List<Restriction>> locks(Decision decision) {
+    Map<Account, Long> ends = new LinkedHashMap<>();
+    for (Balance balance : decision.balances()) {
+      if (balance.locked()) {
+        ends.put(balance.account(), balance.lockedUntilMicros());
+      }
+    }
+    return each(ends.keySet(), account -> lock(account, ends.getOrDefault(account, 0L)))
+        .thenApply(found -> found.stream().flatMap(Optional::stream).toList());
+  }
+
+  /** The lock of an account, found in the list of all by the moment at which it ends. */
+  private CompletionStage<Optional<Restriction>> lock(Account account, long untilMicros) {
+    return store
+        .locks(null, MOST_WITH_ONE_END, LockPage.Place.before(untilMicros).toString())
+        .thenApply(
+            page ->
+                page.locks().stream().filter(lock -> lock.account().equals(account)).findFirst());
   }
 
   /** The rules in force now. */
@@ -166,9 +257,10 @@ public final class Limiter implements AutoCloseable {
     return source.rules().accounts(rule, identity);
   }
 
-  private static Decision nothingToPay(Plan plan) {
+  private static Decision nothingToPay(Plan plan, List<String> exempt) {
     String id = plan.id();
-    return Decision.Allowed.of(List.of(), () -> new Receipt(id == null ? "-" : id, 0, List.of()));
+    Receipt nothing = new Receipt(id == null ? "-" : id, 0, List.of()).exemptFrom(exempt);
+    return Decision.Allowed.of(List.of(), () -> nothing);
   }
 
   private static CompletionStage<Boolean> any(
@@ -177,7 +269,7 @@ public final class Limiter implements AutoCloseable {
   }
 
   private static <T> CompletionStage<List<T>> each(
-      List<Account> accounts, Function<Account, CompletionStage<T>> action) {
+      Collection<Account> accounts, Function<Account, CompletionStage<T>> action) {
     List<CompletableFuture<T>> stages =
         accounts.stream().map(account -> action.apply(account).toCompletableFuture()).toList();
     return CompletableFuture.allOf(stages.toArray(new CompletableFuture<?>[0]))

@@ -58,6 +58,11 @@ public record LockPage(List<Restriction> locks, long total, @Nullable String nex
           ChronoUnit.MICROS.between(Instant.EPOCH, lock.until()), lock.account().toString());
     }
 
+    /** Before the first lock that ends at a moment. */
+    static Place before(long untilMicros) {
+      return new Place(untilMicros, "");
+    }
+
     /** The place that {@link LockPage#next} names; the start, given null. */
     public static Place after(@Nullable String next) {
       if (next == null) {

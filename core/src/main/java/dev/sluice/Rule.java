@@ -2,6 +2,7 @@ package dev.sluice;
 
 import java.time.Duration;
 import java.time.Instant;
+import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashSet;
@@ -15,10 +16,11 @@ import org.jspecify.annotations.Nullable;
 /**
  * A named policy: by which facets it counts, its terms, and what happens when the store is silent.
  *
- * @param by the identities it counts, each a facet or several joined by {@code +}; empty for every
- *     facet of the call on its own account
+ * @param by the identities it counts, each a facet or several joined by {@code +}, or {@link
+ *     #EVERYONE}; empty for every facet of the call on its own account
  * @param overrides other terms for some identities; the first that matches holds
- * @param exempt identities that are not counted at all
+ * @param exempt identities that are not counted at all; as in {@code when} of an override, a client
+ *     address may be a range
  * @param enforced false in shadow mode: counted and reported, never in the way
  * @param colocate whether all its accounts lie in one slot of a Redis Cluster
  */
@@ -32,6 +34,9 @@ public record Rule(
     Missing missing,
     OnStoreFailure onStoreFailure,
     boolean colocate) {
+
+  /** In {@code by}: all callers together, on one account. No facet has this name. */
+  public static final String EVERYONE = "everyone";
 
   /** What becomes of a call that lacks a facet the rule counts by. */
   public enum Missing {
@@ -49,6 +54,15 @@ public record Rule(
         throw new IllegalArgumentException(
             "override: without 'when' (expected: the facets it is for)");
       }
+    }
+
+    /**
+     * Whether it has not ended.
+     *
+     * @param clock read only if it has an end
+     */
+    public boolean holdsAt(InstantSource clock) {
+      return until == null || clock.instant().isBefore(until);
     }
   }
 
@@ -83,10 +97,21 @@ public record Rule(
     }
   }
 
-  /** The facets of one identity of {@code by}, sorted: {@code member+ip} is ip and member. */
+  /**
+   * The facets of one identity of {@code by}, sorted: {@code member+ip} is ip and member; none for
+   * {@link #EVERYONE}.
+   */
   public static SortedSet<String> facetsOf(String identity) {
     SortedSet<String> facets = new TreeSet<>();
+    if (identity.equals(EVERYONE)) {
+      return facets;
+    }
     for (String facet : identity.split("\\+", -1)) {
+      if (facet.equals(EVERYONE)) {
+        throw new IllegalArgumentException(
+            "by: %s (expected: everyone by itself; it counts all callers together)"
+                .formatted(Text.quoted(identity)));
+      }
       if (!facets.add(Identity.checkedName(facet))) {
         throw new IllegalArgumentException(
             "by: %s (expected: each facet once)".formatted(Text.quoted(identity)));
@@ -141,7 +166,10 @@ public record Rule(
       this.name = name;
     }
 
-    /** The identities to count: {@code by("member", "ip", "member+promo")}. */
+    /**
+     * The identities to count: {@code by("member", "ip", "member+promo")}; {@code by("everyone")}
+     * counts all callers together.
+     */
     public Builder by(String... identities) {
       this.by = Arrays.asList(identities);
       return this;
@@ -153,6 +181,10 @@ public record Rule(
       return this;
     }
 
+    /**
+     * A lock that begins with the first call that a limit denies; {@code
+     * lock(Lock.of(duration).onLimit())} begins with the call that uses up a limit.
+     */
     public Builder lock(Duration duration) {
       this.lock = Lock.of(duration);
       return this;

@@ -2,6 +2,7 @@ package dev.sluice;
 
 import java.time.Instant;
 import java.util.Optional;
+import java.util.function.Consumer;
 
 /**
  * Where rules come from, and how a change arrives. Thread-safe.
@@ -17,6 +18,15 @@ public interface RuleSource extends AutoCloseable {
   default Optional<Failure> failure() {
     return Optional.empty();
   }
+
+  /**
+   * Adds a check that newer rules have to pass before they are in force. Rules that do not are
+   * refused like any bad ones, at once and by whoever brings the change. A source whose rules never
+   * change, or that cannot refuse a change, ignores it.
+   *
+   * @param check throws an {@link IllegalArgumentException} that says what is wrong
+   */
+  default void require(Consumer<Rules> check) {}
 
   @Override
   default void close() {}

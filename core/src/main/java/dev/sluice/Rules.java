@@ -1,6 +1,5 @@
 package dev.sluice;
 
-import java.time.Instant;
 import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.Collection;
@@ -24,11 +23,14 @@ public final class Rules {
   private final Map<String, Compiled> byName;
   private final Map<String, Facet> facets;
   private final Forms forms;
+  private final List<String> warnings;
 
-  private Rules(Map<String, Compiled> byName, Map<String, Facet> facets, Forms forms) {
+  private Rules(
+      Map<String, Compiled> byName, Map<String, Facet> facets, Forms forms, List<String> warnings) {
     this.byName = byName;
     this.facets = facets;
     this.forms = forms;
+    this.warnings = warnings;
   }
 
   public static Rules of(Rule... rules) {
@@ -41,26 +43,53 @@ public final class Rules {
 
   /** Rules with their facets; where any facet is named, a rule may count by no other. */
   public static Rules of(Collection<Rule> rules, Collection<Facet> facets) {
+    Rules made = open(rules, facets);
+    if (!made.facets.isEmpty()) {
+      made.checkFacets();
+    }
+    return made;
+  }
+
+  /** Rules that may also count by facets that are not named here: the code that asks has them. */
+  public static Rules open(Collection<Rule> rules, Collection<Facet> facets) {
     Map<String, Facet> facetsByName = new LinkedHashMap<>();
     facets.forEach(facet -> facetsByName.put(facet.name(), facet));
     Forms forms = Forms.of(facets);
     Map<String, Compiled> byName = new LinkedHashMap<>();
     for (Rule rule : rules) {
-      if (byName.put(rule.name(), new Compiled(rule, forms)) != null) {
+      if (byName.put(rule.name(), new Compiled(rule, forms, facetsByName)) != null) {
         throw new IllegalArgumentException(
             "rule '" + rule.name() + "' is there twice (expected: one rule of a name)");
       }
+    }
+    return new Rules(byName, Collections.unmodifiableMap(facetsByName), forms, List.of());
+  }
+
+  private void checkFacets() {
+    for (Rule rule : all()) {
       for (String identity : rule.by()) {
         for (String facet : Rule.facetsOf(identity)) {
-          if (!facetsByName.isEmpty() && !facetsByName.containsKey(facet)) {
+          if (!facets.containsKey(facet)) {
             throw new IllegalArgumentException(
                 "rule '%s': by names the unknown facet '%s' (expected: one of [%s])"
-                    .formatted(rule.name(), facet, Text.listed(facetsByName.keySet())));
+                    .formatted(rule.name(), facet, Text.listed(facets.keySet())));
           }
         }
       }
     }
-    return new Rules(byName, Collections.unmodifiableMap(facetsByName), forms);
+  }
+
+  /** The same rules, with what whoever wrote them should look at again. */
+  public Rules warning(List<String> warnings) {
+    return new Rules(byName, facets, forms, List.copyOf(warnings));
+  }
+
+  /**
+   * What is allowed and yet probably not meant, such as a lock that nobody will notice; each with
+   * its file and line. Rules are equal whatever their warnings are.
+   */
+  public List<String> warnings() {
+    return warnings;
   }
 
   /** The rule of a name, or null. */
@@ -137,28 +166,59 @@ public final class Rules {
     }
   }
 
-  /** The accounts of a rule that an identity names in full; at least one, or it is an error. */
+  /** Whether a rule does not count a caller at all. */
+  public boolean isExempt(String ruleName, Identity identity) {
+    return compiled(ruleName).isExempt(forms.canonical(identity));
+  }
+
+  /**
+   * The accounts of a rule that an identity names in full; at least one, or it is an error. The
+   * account of everyone is named by no facet at all or by {@code everyone=all}, so that whoever
+   * frees one caller does not free all.
+   */
   public List<Account> accounts(String ruleName, Identity identity) {
     Compiled compiled = compiled(ruleName);
+    return named(compiled, forms.canonical(identity), compiled.rule.terms()).stream()
+        .map(Charge::account)
+        .toList();
+  }
+
+  /** The plan of a look at those accounts, by whoever is exempt too. */
+  Plan look(String ruleName, Identity identity, InstantSource clock) {
+    Compiled compiled = compiled(ruleName);
     Identity caller = forms.canonical(identity);
-    List<Account> accounts = new ArrayList<>();
+    List<Charge> charges = named(compiled, caller, compiled.terms(caller, clock));
+    return new Plan(charges, Intent.PEEK, null, compiled.policy());
+  }
+
+  private static List<Charge> named(Compiled compiled, Identity caller, Terms terms) {
+    boolean everyone = caller.isEmpty() || caller.facet(Rule.EVERYONE) != null;
+    List<Charge> charges = new ArrayList<>();
     for (String[] by : compiled.by(caller)) {
-      Identity part = caller.only(by);
+      Identity part = by.length > 0 || everyone ? caller.only(by) : null;
       if (part != null) {
-        accounts.add(compiled.charge(part, compiled.rule.terms(), 1).account());
+        charges.add(compiled.charge(part, terms, 1));
       }
     }
-    if (accounts.isEmpty()) {
+    if (charges.isEmpty()) {
       throw new IllegalArgumentException(
           "rule '%s': the identity has %s (expected: %s)"
               .formatted(
-                  ruleName,
+                  compiled.rule.name(),
                   caller.isEmpty() ? "no facets" : caller.facets().keySet(),
                   compiled.rule.by().isEmpty()
                       ? "at least one facet"
-                      : Text.listed(compiled.rule.by())));
+                      : Text.listed(
+                          compiled.rule.by().stream()
+                              .map(by -> by.equals(Rule.EVERYONE) ? by + "=all, or no facets" : by)
+                              .toList())));
     }
-    return accounts;
+    return charges;
+  }
+
+  /** Whether a facet is the client's address; {@code ip} is, unless the rules say otherwise. */
+  public boolean isClientAddress(String facet) {
+    return Facet.isAddress(facet, facets);
   }
 
   /** The rule of a name, ready to plan by; it is an error if there is none. */
@@ -209,17 +269,6 @@ public final class Rules {
       return normalized.isEmpty() ? identity : identity.canonical(normalized);
     }
 
-    /** The values of facets as the canonical form of an identity has them. */
-    Map<String, String> canonical(Map<String, String> values) {
-      Map<String, String> canonical = new LinkedHashMap<>(values);
-      canonical.replaceAll(
-          (name, value) -> {
-            Facet facet = normalized.get(name);
-            return facet == null ? value : facet.canonical(value);
-          });
-      return canonical;
-    }
-
     Identity kept(Identity identity) {
       return identity.kept(secret);
     }
@@ -230,22 +279,21 @@ public final class Rules {
     private final Rule rule;
     private final Forms forms;
     private final List<String[]> by;
-    private final List<Map<String, String>> exempt;
-    private final List<Rule.Special> overrides;
+    private final List<Who> exempt;
+    private final List<Who> overridden;
 
-    private Compiled(Rule rule, Forms forms) {
+    private Compiled(Rule rule, Forms forms, Map<String, Facet> facets) {
       this.rule = rule;
       this.forms = forms;
       this.by =
           rule.by().stream()
               .map(identity -> Rule.facetsOf(identity).toArray(new String[0]))
               .toList();
-      this.exempt = rule.exempt().stream().map(forms::canonical).toList();
-      this.overrides =
+      this.exempt =
+          rule.exempt().stream().map(who -> Who.of(rule.name(), "exempt", who, facets)).toList();
+      this.overridden =
           rule.overrides().stream()
-              .map(
-                  each ->
-                      new Rule.Special(forms.canonical(each.when()), each.until(), each.terms()))
+              .map(each -> Who.of(rule.name(), "when", each.when(), facets))
               .toList();
     }
 
@@ -323,8 +371,9 @@ public final class Rules {
     }
 
     private boolean isAmongExempt(Identity identity) {
-      for (Map<String, String> each : exempt) {
-        if (matches(each, identity)) {
+      Who.Addresses addresses = new Who.Addresses(identity);
+      for (Who each : exempt) {
+        if (each.holds(identity, addresses)) {
           return true;
         }
       }
@@ -332,27 +381,18 @@ public final class Rules {
     }
 
     private Terms terms(Identity identity, InstantSource clock) {
-      return overrides.isEmpty() ? rule.terms() : specialTerms(identity, clock);
+      return overridden.isEmpty() ? rule.terms() : specialTerms(identity, clock);
     }
 
     private Terms specialTerms(Identity identity, InstantSource clock) {
-      for (Rule.Special special : overrides) {
-        Instant until = special.until();
-        if ((until == null || clock.instant().isBefore(until))
-            && matches(special.when(), identity)) {
+      Who.Addresses addresses = new Who.Addresses(identity);
+      for (int i = 0; i < overridden.size(); i++) {
+        Rule.Special special = rule.overrides().get(i);
+        if (special.holdsAt(clock) && overridden.get(i).holds(identity, addresses)) {
           return special.terms();
         }
       }
       return rule.terms();
-    }
-
-    private static boolean matches(Map<String, String> wanted, Identity identity) {
-      for (Map.Entry<String, String> facet : wanted.entrySet()) {
-        if (!facet.getValue().equals(identity.facet(facet.getKey()))) {
-          return false;
-        }
-      }
-      return true;
     }
   }
 }

@@ -1,9 +1,11 @@
 package dev.sluice;
 
 import java.util.Arrays;
+import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -63,20 +65,63 @@ public record Settlement(@Nullable Long cost, Map<String, Long> costs, Set<Strin
   /** Whether the usage of an account is forgotten. */
   public boolean forgives(Account account) {
     return forgiven.stream()
-        .anyMatch(
-            facets ->
-                Set.copyOf(Arrays.asList(facets.split("\\+", -1)))
-                    .equals(account.identity().facets().keySet()));
+        .anyMatch(facets -> namesOf(facets).equals(account.identity().facets().keySet()));
   }
 
-  /** Refuses a cost by a rule that took nothing. */
+  /** Refuses a cost by a rule that the call did not name. */
   void checkAgainst(Receipt receipt) {
     for (String rule : costs.keySet()) {
-      if (receipt.entries().stream().noneMatch(entry -> entry.account().rule().equals(rule))) {
+      if (!receipt.rules().contains(rule)) {
         throw new IllegalArgumentException(
             "costs: rule %s (expected: a rule of the receipt)".formatted(Text.quoted(rule)));
       }
     }
+  }
+
+  /**
+   * Refuses to forgive what no account of the call counts by, and the usage of an address: between
+   * two guesses a log-in to one's own account would clear it.
+   */
+  void checkForgiven(Receipt receipt, Rules rules) {
+    List<String> known = forgiven.isEmpty() ? List.of() : combinations(receipt, rules);
+    for (String facets : forgiven) {
+      Set<String> names = namesOf(facets);
+      if (names.stream()
+          .allMatch(each -> each.equals(Facet.ADDRESS) || rules.isClientAddress(each))) {
+        throw new IllegalArgumentException(
+            "forgive: %s is the client's address alone, whose usage is never forgiven (expected: facets such as login or login+ip)"
+                .formatted(Text.quoted(facets)));
+      }
+      if (names.contains(Rule.EVERYONE)) {
+        throw new IllegalArgumentException(
+            "forgive: %s is shared by all callers, so no caller can clear it (expected: facets such as login or login+ip)"
+                .formatted(Text.quoted(facets)));
+      }
+      if (!known.isEmpty() && known.stream().noneMatch(each -> namesOf(each).equals(names))) {
+        throw new IllegalArgumentException(
+            "forgive: no rule of the call counts by %s (expected: one of %s)"
+                .formatted(Text.quoted(facets), Text.listed(known)));
+      }
+    }
+  }
+
+  /** What the rules of a call count by, now and when it was counted. */
+  private static List<String> combinations(Receipt receipt, Rules rules) {
+    return receipt.entries().stream()
+        .map(Receipt.Entry::account)
+        .flatMap(
+            account -> {
+              Rule rule = rules.find(account.rule());
+              Stream<String> counted =
+                  Stream.of(String.join("+", account.identity().facets().keySet()));
+              return rule == null ? counted : Stream.concat(rule.by().stream(), counted);
+            })
+        .distinct()
+        .toList();
+  }
+
+  private static Set<String> namesOf(String facets) {
+    return Set.copyOf(Arrays.asList(facets.split("\\+", -1)));
   }
 
   private static void checkCost(String name, long cost) {

@@ -75,7 +75,7 @@ public interface Store extends AutoCloseable {
   CompletionStage<Restriction> lock(Account account, Duration length, String reason);
 
   /**
-   * Ends an account's lock. Returns whether it was locked.
+   * Ends an account's lock. Returns whether it was locked; if not, nothing happens.
    *
    * @param keepUsage false to forget what led to the lock, too: the usage and the locks before it
    */
@@ -97,6 +97,11 @@ public interface Store extends AutoCloseable {
   /** What is wrong with the store now, so that rules decide without it; empty if nothing is. */
   default Optional<String> trouble() {
     return Optional.empty();
+  }
+
+  /** How many values of somebody else were found under this store's keys, and replaced. */
+  default long foreignValues() {
+    return 0;
   }
 
   @Override

@@ -9,9 +9,10 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Both stores give the same numbers: whether the plan is allowed (1 or 0) and the store's clock;
  * then of each charge: whether it was taken ({@link #TAKEN}) and locked its account ({@link
- * #LOCKED}), the end of the account's lock or 0, and the account's time; then of each of its
- * limits: what remains, how long to wait (-1: for ever), how long until all is back, the number of
- * the receipt's mark, and what could not be charged.
+ * #LOCKED}), the end of the account's lock or 0, the account's time, and what {@link
+ * Receipt.Entry#given} says; then of each of its limits: what remains, how long to wait (-1: for
+ * ever), how long until all is back, the number of the receipt's mark, and what could not be
+ * charged.
  */
 public final class Verdict extends Decision.Allowed {
   /** The charge was counted and can be given back. */
@@ -24,7 +25,10 @@ public final class Verdict extends Decision.Allowed {
   public static final int HEAD = 2;
 
   /** How many numbers of a charge come before those of its limits. */
-  public static final int OF_CHARGE = 3;
+  public static final int OF_CHARGE = 4;
+
+  /** Which of them is what the account had given back. */
+  public static final int GIVEN = 3;
 
   /** How many numbers a limit has. */
   public static final int OF_LIMIT = 5;
@@ -77,6 +81,18 @@ public final class Verdict extends Decision.Allowed {
     return new Verdict(List.of(charge), numbers, 0, null);
   }
 
+  /** Whether the account of any charge is locked. */
+  public boolean tellsOfLock() {
+    int at = HEAD;
+    for (Charge charge : charges) {
+      if (numbers[at + 1] != 0) {
+        return true;
+      }
+      at += OF_CHARGE + OF_LIMIT * charge.terms().limits().size();
+    }
+    return false;
+  }
+
   @Override
   public List<Balance> balances() {
     List<Balance> known = balances;
@@ -118,6 +134,7 @@ public final class Verdict extends Decision.Allowed {
     for (Charge charge : charges) {
       long flags = numbers[at];
       long markMicros = numbers[at + 2];
+      long given = numbers[at + GIVEN];
       at += OF_CHARGE;
       List<Receipt.Mark> marks = new ArrayList<>(charge.terms().limits().size());
       for (int i = charge.terms().limits().size(); i > 0; i--) {
@@ -131,6 +148,7 @@ public final class Verdict extends Decision.Allowed {
                 charge.terms(),
                 charge.cost(),
                 marks,
+                given,
                 (flags & LOCKED) != 0,
                 false));
       }

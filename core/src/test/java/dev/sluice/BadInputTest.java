@@ -225,6 +225,32 @@ class BadInputTest {
             () -> Rule.named("login").by("a+a").limit(Limit.log(1, SECOND)).build(),
             "rule 'login': by: 'a+a' (expected: each facet once)"),
         bad(
+            "everyone joined with a facet",
+            () -> Rule.named("login").by("ip+everyone").limit(Limit.log(1, SECOND)).build(),
+            "rule 'login': by: 'ip+everyone' (expected: everyone by itself; it counts all callers"
+                + " together)"),
+        bad(
+            "facet called everyone",
+            () -> new Facet("everyone", Facet.Source.PRINCIPAL, "", false),
+            "facet name: 'everyone' (expected: another name; this one stands for all callers"
+                + " together)"),
+        bad(
+            "caller who is everyone",
+            () -> Identity.of("everyone", "ann"),
+            "facet 'everyone': 'ann' (expected: another name; this one stands for all callers"
+                + " together)"),
+        bad(
+            "account of everyone by a facet",
+            () ->
+                Rules.of(Rule.named("all").by("everyone").limit(Limit.log(1, SECOND)).build())
+                    .accounts("all", ANN),
+            "rule 'all': the identity has [member] (expected: everyone=all, or no facets)"),
+        bad(
+            "exempt address that is none",
+            () -> Rules.of(good.exempt(Map.of("ip", "999.1.1.1")).build()),
+            "rule 'login': exempt: ip is '999.1.1.1' (expected: an address or a range, such as"
+                + " 10.0.0.0/8 or 2001:db8::/32)"),
+        bad(
             "two rules of one name",
             () -> Rules.of(login, login),
             "rule 'login' is there twice (expected: one rule of a name)"),

@@ -15,6 +15,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
+import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
@@ -95,14 +96,14 @@ class FuzzTest {
   private static Object used(Rules rules) {
     Identity ann = Identity.of("ip", "10.0.0.1", "login", "ann");
     for (Rule rule : rules.all().subList(0, Math.min(2, rules.size()))) {
-      RuleWords.explain(rules, rule.name());
+      RuleWords.explain(rules, rule.name(), InstantSource.system());
       try {
         rules.plan(Call.of(rule.name(), ann), () -> Instant.EPOCH);
       } catch (IllegalArgumentException facetIsMissing) {
         assertThat(facetIsMissing).hasMessageContaining("expected");
       }
     }
-    return RuleWords.table(rules);
+    return RuleWords.table(rules, InstantSource.system());
   }
 
   @Test

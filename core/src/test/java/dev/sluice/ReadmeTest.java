@@ -16,6 +16,12 @@ class ReadmeTest {
   private static final Path THIS = Path.of("src/test/java/dev/sluice/ReadmeTest.java");
   private static final String BEGIN = "// README begins";
   private static final String END = "// README ends";
+  private static final String IMPORTS =
+      """
+      import dev.sluice.*;
+      import dev.sluice.memory.MemoryStore;
+      import java.time.Duration;
+      """;
 
   @Test
   void linesOfTheReadmeDoWhatTheySay() {
@@ -32,6 +38,8 @@ class ReadmeTest {
     Duration wait = fourth.retryAfter().orElseThrow(); // just under 30 minutes
     // README ends
 
+    Decision fifth = limiter.ask("signIn", ann).toCompletableFuture().join();
+    assertThat(fifth).isInstanceOf(Decision.Denied.class);
     assertThat(first).isInstanceOf(Decision.Allowed.class);
     assertThat(first.balances().get(0).remaining()).isEqualTo(2);
     assertThat(fourth).isInstanceOf(Decision.Denied.class);
@@ -49,7 +57,7 @@ class ReadmeTest {
 
     assertThat(shown).hasSizeGreaterThan(5);
     assertThat(Files.readString(README))
-        .contains("```java\n" + String.join("\n", shown) + "\n```\n");
+        .contains("```java\n" + IMPORTS + "\n" + String.join("\n", shown) + "\n```\n");
   }
 
   @Test

@@ -1,11 +1,19 @@
 package dev.sluice.http;
 
+import dev.sluice.Address;
+import dev.sluice.Facet;
+import dev.sluice.Network;
+import dev.sluice.Rule;
+import dev.sluice.Rules;
 import dev.sluice.Text;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Collections;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
+import java.util.Objects;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /** Finds the address of the client that asks, also behind trusted proxies. Immutable. */
@@ -87,7 +95,15 @@ public final class ClientAddress {
     if (ipv6Bits < 1 || ipv6Bits > 128) {
       throw new IllegalArgumentException("IPv6 prefix: " + ipv6Bits + " (expected: 1 to 128)");
     }
-    return new ClientAddress(proxies.stream().map(Network::parse).toList(), trail, ipv6Bits);
+    return new ClientAddress(proxies.stream().map(ClientAddress::proxy).toList(), trail, ipv6Bits);
+  }
+
+  private static Network proxy(String text) {
+    try {
+      return Network.parse(text);
+    } catch (IllegalArgumentException unfit) {
+      throw new IllegalArgumentException("trusted proxy " + unfit.getMessage(), unfit);
+    }
   }
 
   /** The client's address in its one canonical text: {@code 192.0.2.7}, {@code 2001:db8::/64}. */
@@ -106,6 +122,53 @@ public final class ClientAddress {
   public String canonical(String address) {
     Address parsed = Address.parse(address);
     return parsed == null ? address : text(parsed);
+  }
+
+  /**
+   * The text by which a client is counted that somebody else names: by its address in any spelling,
+   * or by the range that lists show. Refuses anything else.
+   */
+  public String counted(String client) {
+    Address address = Address.parse(client);
+    if (address != null) {
+      return text(address);
+    }
+    Network range = client.indexOf('/') < 0 ? null : Network.parse(client);
+    if (range == null || range.first().isV4() || range.bits() != ipv6Bits) {
+      String listed = ipv6Bits == 128 ? "" : ", or an IPv6 range of /%d".formatted(ipv6Bits);
+      throw new IllegalArgumentException(
+          "%s (expected: an address such as 192.0.2.7 or 2001:db8::7%s)"
+              .formatted(Text.quoted(client), listed));
+    }
+    return range.toString();
+  }
+
+  /**
+   * The ranges in rules that match no client of this edge, each in a sentence: they are finer than
+   * what is counted as one client.
+   */
+  public List<String> tooFine(Rules rules) {
+    List<String> found = new ArrayList<>();
+    for (Rule rule : rules.all()) {
+      Stream.concat(rule.exempt().stream(), rule.overrides().stream().map(Rule.Special::when))
+          .flatMap(who -> ranges(who, rules.facets()))
+          .filter(range -> !range.first().isV4() && range.bits() > ipv6Bits)
+          .map(range -> tooFine(rule, range))
+          .forEach(found::add);
+    }
+    return found;
+  }
+
+  private static Stream<Network> ranges(Map<String, String> who, Map<String, Facet> facets) {
+    return who.entrySet().stream()
+        .map(each -> Facet.range(each.getKey(), each.getValue(), facets))
+        .filter(Objects::nonNull)
+        .map(Objects::requireNonNull);
+  }
+
+  private String tooFine(Rule rule, Network range) {
+    return "rule '%s': the address %s matches nobody, because IPv6 clients are counted by /%d (expected: %s/%d)"
+        .formatted(rule.name(), range, ipv6Bits, range.first().prefix(ipv6Bits), ipv6Bits);
   }
 
   private Address walk(Address peer, RequestParts request) {

@@ -3,6 +3,8 @@ package dev.sluice.http;
 import dev.sluice.Balance;
 import dev.sluice.Decision;
 import dev.sluice.Durations;
+import java.time.Instant;
+import java.time.temporal.ChronoUnit;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -35,7 +37,7 @@ public record HttpAnswer(int status, Map<String, String> headers, @Nullable Stri
       if (profile.hasXRateLimit()) {
         Balance balance = deciding.get();
         headers.put("X-RateLimit-Limit", Long.toString(balance.limit().quota()));
-        headers.put("X-RateLimit-Remaining", Long.toString(Math.max(0, balance.remaining())));
+        headers.put("X-RateLimit-Remaining", Long.toString(usable(balance)));
         headers.put("X-RateLimit-Reset", Long.toString(seconds(backMicros(balance))));
       }
       if (profile.hasDraft11()) {
@@ -56,8 +58,13 @@ public record HttpAnswer(int status, Map<String, String> headers, @Nullable Stri
     return new HttpAnswer(status, headers, problem(decision, status, retryMicros));
   }
 
+  /** What is left for the client: nothing while a lock keeps it from what remains. */
+  static long usable(Balance balance) {
+    return balance.locked() && !balance.fits() ? 0 : Math.max(0, balance.remaining());
+  }
+
   /** When everything is back: what was used, and the right to use it. */
-  private static long backMicros(Balance balance) {
+  static long backMicros(Balance balance) {
     return balance.retryAfterMicros() == Balance.NEVER
         ? balance.resetAfterMicros()
         : Math.max(balance.resetAfterMicros(), balance.retryAfterMicros());
@@ -105,7 +112,7 @@ public record HttpAnswer(int status, Map<String, String> headers, @Nullable Stri
     if (decision instanceof Decision.Unmetered) {
       return "The service cannot count requests at the moment";
     }
-    return decision.locked() ? "Locked after too many requests" : "Too many requests";
+    return decision.locked() ? "Locked out for a while" : "Too many requests";
   }
 
   private static String detail(Decision decision, long retryMicros) {
@@ -118,7 +125,15 @@ public record HttpAnswer(int status, Map<String, String> headers, @Nullable Stri
     if (retryMicros == Balance.NEVER) {
       return what + "; this request costs more than that and will never pass.";
     }
-    String wait = Durations.format(Durations.ofMicros(seconds(retryMicros) * 1_000_000));
+    String wait = Durations.rounded(Durations.ofMicros(retryMicros));
+    if (balance.locked()) { // by the rule or by hand, and then no limit was overdrawn
+      Instant until = Instant.EPOCH.plus(Durations.ofMicros(balance.lockedUntilMicros()));
+      return "Rule '%s' has locked this caller out until %s; it will pass in %s."
+          .formatted(
+              balance.account().rule(),
+              until.plusNanos(999_999_999).truncatedTo(ChronoUnit.SECONDS),
+              wait);
+    }
     return "%s; it will pass in %s.".formatted(what, wait);
   }
 

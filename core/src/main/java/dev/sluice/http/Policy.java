@@ -71,8 +71,10 @@ record Policy(String name, Balance balance) {
     StringBuilder field = new StringBuilder();
     for (Policy policy : policies) {
       policy.start(field);
-      field.append(";r=").append(integer(policy.balance.remaining()));
-      field.append(";t=").append(integer(HttpAnswer.seconds(policy.balance.resetAfterMicros())));
+      field.append(";r=").append(integer(HttpAnswer.usable(policy.balance)));
+      field
+          .append(";t=")
+          .append(integer(HttpAnswer.seconds(HttpAnswer.backMicros(policy.balance))));
     }
     return field.toString();
   }

@@ -18,14 +18,29 @@ import org.jspecify.annotations.Nullable;
 
 /** Finds in a request the facets that rules look at. Immutable; made once for a set of rules. */
 public final class RequestFacets {
-  private static final String ADDRESS = "ip";
-
   private final Rules rules;
   private final ClientAddress client;
   private final Map<String, List<Need>> needs;
 
   /** A facet that a rule looks at; an override or exemption can do without it. */
-  private record Need(String name, @Nullable Facet facet, boolean required) {}
+  private record Need(String name, @Nullable Facet facet, boolean required) {
+    /** Whether a call cannot be counted without it, and it is not there. */
+    boolean lacking(Map<String, String> found) {
+      return (required || facet == null) && !found.containsKey(name);
+    }
+
+    String missing() {
+      if (facet == null) {
+        return "facet '%s': the rule file does not say where a request tells it (expected: facets: %s: …)"
+            .formatted(name, name);
+      }
+      if (facet.source() == Facet.Source.CALLER) {
+        return "facet '%s': the code that asks supplies it, not the request (expected: a source such as {header: …} instead of caller)"
+            .formatted(name);
+      }
+      return "facet '%s': the request has no %s".formatted(name, place(facet));
+    }
+  }
 
   private RequestFacets(Rules rules, ClientAddress client, Map<String, List<Need>> needs) {
     this.rules = rules;
@@ -52,55 +67,82 @@ public final class RequestFacets {
    * @throws UnreadableRequest if a facet that a rule counts by is missing, told twice or malformed
    */
   public Identity identity(Collection<String> ruleNames, RequestParts request) {
-    List<String> errors = new ArrayList<>(0);
     Map<String, String> found = new TreeMap<>();
+    Map<String, String> problems = new LinkedHashMap<>(0);
+    boolean lacks = false;
     for (String rule : ruleNames) {
       for (Need need : needs.getOrDefault(rule, List.of())) {
         if (!found.containsKey(need.name)) {
-          read(need, request, found, errors);
+          read(need, request, found, problems);
+          lacks |= need.lacking(found);
         }
       }
     }
     if (found.size() > Bounds.MOST_FACETS) {
-      errors.add(
-          "facets: the rules count the request by %d (expected: at most %d)"
-              .formatted(found.size(), Bounds.MOST_FACETS));
+      throw new UnreadableRequest(
+          List.of(
+              "facets: the rules count the request by %d (expected: at most %d)"
+                  .formatted(found.size(), Bounds.MOST_FACETS)));
     }
-    if (!errors.isEmpty()) {
-      throw new UnreadableRequest(errors.stream().distinct().toList());
+    Identity identity = Identity.of(found);
+    if (lacks) {
+      addMissing(ruleNames, identity, found, problems);
     }
-    return Identity.of(found);
+    if (!problems.isEmpty()) {
+      throw new UnreadableRequest(List.copyOf(problems.values()));
+    }
+    return identity;
   }
 
-  /** The value of a facet as a request would have told it: an address in its canonical text. */
+  /** Complains about facets that the request lacks, unless the rule exempts the caller anyway. */
+  private void addMissing(
+      Collection<String> ruleNames,
+      Identity identity,
+      Map<String, String> found,
+      Map<String, String> problems) {
+    for (String rule : ruleNames) {
+      for (Need need : needs.getOrDefault(rule, List.of())) {
+        if (need.lacking(found) && !rules.isExempt(rule, identity)) {
+          problems.putIfAbsent(need.name, need.missing());
+        }
+      }
+    }
+  }
+
+  /**
+   * The value of a facet as a request would have told it: an address in its canonical text. Refuses
+   * what is no address where one belongs.
+   */
   public String canonical(String name, String value) {
-    Facet facet = facet(name, rules.facets());
-    return facet != null && facet.source() == Facet.Source.CLIENT_ADDRESS
-        ? client.canonical(value)
-        : value;
+    // What begins with a control character is a hash, or nothing that an identity can have.
+    if (value.isEmpty() || value.charAt(0) < ' ' || !rules.isClientAddress(name)) {
+      return value;
+    }
+    try {
+      return client.counted(value);
+    } catch (IllegalArgumentException unfit) {
+      throw new IllegalArgumentException(
+          "facet '%s': %s".formatted(name, unfit.getMessage()), unfit);
+    }
   }
 
   private void read(
-      Need need, RequestParts request, Map<String, String> found, List<String> errors) {
+      Need need, RequestParts request, Map<String, String> found, Map<String, String> problems) {
     Facet facet = need.facet;
-    if (facet == null) {
-      errors.add(
-          "facet '%s': the rule file does not say where a request tells it (expected: facets: %s: …)"
-              .formatted(need.name, need.name));
+    if (facet == null || facet.source() == Facet.Source.CALLER) {
       return;
     }
     List<String> values = values(facet, request);
+    String problem = null;
     if (values.size() > 1) {
-      errors.add(
+      problem =
           "facet '%s': the request has %s %d times (expected: once)"
-              .formatted(need.name, place(facet), values.size()));
-      return;
+              .formatted(need.name, place(facet), values.size());
+    } else if (!values.isEmpty()) {
+      problem = check(facet, values.get(0), found);
     }
-    String problem = values.isEmpty() ? null : check(facet, values.get(0), found);
     if (problem != null) {
-      errors.add(problem);
-    } else if (need.required && !found.containsKey(need.name)) {
-      errors.add("facet '%s': the request has no %s".formatted(need.name, place(facet)));
+      problems.put(need.name, problem);
     }
   }
 
@@ -133,6 +175,7 @@ public final class RequestFacets {
       case CLAIM -> list(request.claim(facet.key()));
       case PRINCIPAL -> list(request.principal());
       case SESSION -> list(request.session());
+      case CALLER -> List.of();
     };
   }
 
@@ -149,6 +192,7 @@ public final class RequestFacets {
       case CLAIM -> "claim " + facet.key();
       case PRINCIPAL -> "authenticated user";
       case SESSION -> "session";
+      case CALLER -> "caller";
     };
   }
 
@@ -202,8 +246,8 @@ public final class RequestFacets {
   /** Where a facet is told; a file without a word about {@code ip} means the client's address. */
   private static @Nullable Facet facet(String name, Map<String, Facet> facets) {
     Facet found = facets.get(name);
-    return found == null && name.equals(ADDRESS)
-        ? new Facet(ADDRESS, Facet.Source.CLIENT_ADDRESS, "", false)
+    return found == null && Facet.isAddress(name, facets)
+        ? new Facet(name, Facet.Source.CLIENT_ADDRESS, "", false)
         : found;
   }
 }

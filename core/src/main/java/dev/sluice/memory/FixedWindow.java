@@ -59,11 +59,12 @@ final class FixedWindow extends Kind {
   }
 
   @Override
-  void giveBack(Row row, long now, long amount, Receipt.Mark mark) {
+  long giveBack(Row row, long now, long amount, Receipt.Entry taken, Receipt.Mark mark) {
     long start = cycle.at(now).startMicros();
     if (mark.micros() >= start && row.written >= start) {
       row.numbers[at] = Math.max(0, row.numbers[at] - amount);
     }
+    return 0;
   }
 
   @Override

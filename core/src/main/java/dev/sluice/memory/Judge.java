@@ -103,6 +103,7 @@ final class Judge {
     numbers[1] = now;
     numbers[Verdict.HEAD] = Verdict.TAKEN;
     numbers[Verdict.HEAD + 2] = now;
+    numbers[Verdict.HEAD + Verdict.GIVEN] = row.given;
     int at = Verdict.HEAD + Verdict.OF_CHARGE;
     for (Kind kind : kinds) {
       numbers[at + Verdict.MARK] = kind.add(row, now, cost * kind.scale);
@@ -263,6 +264,7 @@ final class Judge {
     long time = row.time(now);
     numbers[start + 1] = left == 0 ? 0 : now + left;
     numbers[start + 2] = time;
+    numbers[start + Verdict.GIVEN] = row.given;
     int at = start + Verdict.OF_CHARGE;
     for (Kind kind : row.form.kinds) {
       long used = kind.used(row, time);

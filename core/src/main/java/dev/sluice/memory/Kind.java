@@ -136,8 +136,12 @@ abstract class Kind {
   /** How long until everything has come back. */
   abstract long resetAfter(Row row, long now);
 
-  /** Undoes so much of a take, as far as it has not come back by itself. */
-  abstract void giveBack(Row row, long now, long amount, Receipt.Mark mark);
+  /**
+   * Undoes so much of a take, as far as it has not come back by itself.
+   *
+   * @return how much of it the marks of later takes still count on, as a cost
+   */
+  abstract long giveBack(Row row, long now, long amount, Receipt.Entry taken, Receipt.Mark mark);
 
   /** Takes over what another limit of the same kind, but other parameters, counts in a row. */
   abstract void convert(Kind from, Row old, Row row, long now);

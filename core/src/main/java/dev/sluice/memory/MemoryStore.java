@@ -323,37 +323,37 @@ public final class MemoryStore implements Store {
     long now = now();
     boolean late = now >= end(receipt);
     if (late && !isAbove(receipt, settlement)) {
-      return CompletableFuture.completedFuture(new Settled(false, 0));
+      return CompletableFuture.completedFuture(Settled.NOT_DONE);
     }
     List<Account> accounts = receipt.entries().stream().map(Receipt.Entry::account).toList();
     Take take = new Take(receipt.id(), receipt.takenAtMicros(), accounts);
     Done mine = new Done(Math.max(end(receipt), now + RESEND_MICROS));
     try {
       if (settled.update(take, now, known -> known == null ? mine : known) != mine) {
-        return CompletableFuture.completedFuture(new Settled(false, 0));
+        return CompletableFuture.completedFuture(Settled.NOT_DONE);
       }
     } catch (StoreFullException full) {
       return CompletableFuture.failedFuture(full);
     }
-    long uncharged =
+    long[] uncharged =
         with(
             accounts,
             isAbove(receipt, settlement),
             now,
             rows -> {
-              long sum = 0;
+              long[] each = new long[rows.length];
               for (int i = 0; i < rows.length; i++) {
                 Receipt.Entry entry = receipt.entries().get(i);
-                sum += settle(rows[i], receipt, entry, settlement, late, now);
+                each[i] = settle(rows[i], receipt, entry, settlement, late, now);
               }
-              return sum;
+              return each;
             });
     if (receipt.id().length() == CallName.RECEIPT_ID_LENGTH && isGivenBack(receipt, settlement)) {
       calls.remove(
           receipt.id().substring(0, CallName.CALL_DIGITS),
           seen -> seen.judgedAt() == receipt.takenAtMicros());
     }
-    return CompletableFuture.completedFuture(new Settled(true, uncharged));
+    return CompletableFuture.completedFuture(Settled.of(receipt.entries(), uncharged));
   }
 
   /** When nothing is left of what was taken. */
@@ -392,6 +392,7 @@ public final class MemoryStore implements Store {
       }
       if (forgiven) {
         row.forgetUsage(now);
+        row.close(entry.cost(), now, receipt.openUntilMicros());
         return 0;
       }
       confirm(row, receipt, entry, entry.cost() - actual, now);
@@ -458,11 +459,11 @@ public final class MemoryStore implements Store {
             now,
             rows -> {
               boolean was = rows[0].isLocked(now);
-              if (keepUsage) {
-                rows[0].endLock(now);
-                return was;
+              if (was && !keepUsage) {
+                return forget(account, rows[0], true);
               }
-              return forget(account, rows[0], was);
+              rows[0].endLock(now);
+              return was;
             }));
   }
 

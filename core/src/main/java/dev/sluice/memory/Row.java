@@ -33,6 +33,9 @@ final class Row {
   /** When it was made, or usage last forgotten: what was taken before cannot be given back. */
   long forgotten;
 
+  /** What was given back to calls after which others had taken: their marks count on it. */
+  long given;
+
   /** Whether it is out of use: the account has another row, or none. */
   boolean retired;
 
@@ -113,6 +116,7 @@ final class Row {
     row.open = open;
     row.openUntil = openUntil;
     row.forgotten = forgotten;
+    row.given = given;
     return row;
   }
 
@@ -157,6 +161,7 @@ final class Row {
     open = other.open;
     openUntil = other.openUntil;
     forgotten = other.forgotten;
+    given = other.given;
   }
 
   /** Brings all numbers to a moment, so that the row can be written at it. */
@@ -167,11 +172,10 @@ final class Row {
     written = now;
   }
 
-  /** Forgets what was used. */
+  /** Forgets what was used. What others have open stays so, until they settle it. */
   void forgetUsage(long now) {
     numbers = new long[numbers.length];
     queues = null;
-    open = 0;
     written = 0; // nothing is used, so time need not stand still
     forgotten = now;
   }
@@ -295,14 +299,16 @@ final class Row {
   void giveBack(Form taken, Receipt.Entry entry, long back, long now) {
     long time = time(now);
     int[] places = taken.match(form);
+    long countedOn = 0;
     for (int i = 0; i < places.length; i++) {
       Receipt.Mark mark = entry.marks().get(i);
       boolean same = places[i] >= 0 && taken.kinds[i].isSame(form.kinds[places[i]]);
       if (same && mark.micros() >= forgotten && mark.micros() <= time) {
         Kind kind = form.kinds[places[i]];
-        kind.giveBack(this, time, back * kind.scale, mark);
+        countedOn = Math.max(countedOn, kind.giveBack(this, time, back * kind.scale, entry, mark));
       }
     }
+    given += countedOn;
     if (!isUsed()) {
       written = 0; // there is nothing that the clock could bring back too early
     }

@@ -113,11 +113,11 @@ final class SlidingLog extends Kind {
   }
 
   @Override
-  void giveBack(Row row, long now, long amount, Receipt.Mark mark) {
+  long giveBack(Row row, long now, long amount, Receipt.Entry taken, Receipt.Mark mark) {
     Numbers log = row.queue(at);
     int i = place(log, mark.number());
     if (i < 0 || log.get(i) <= now - window) {
-      return;
+      return 0;
     }
     long less = Math.min(amount, weight(log, i));
     row.numbers[at] -= less;
@@ -125,6 +125,7 @@ final class SlidingLog extends Kind {
     if (weight(log, i) == 0) {
       log.remove(i, ENTRY);
     }
+    return 0;
   }
 
   /** Where the entry of a number begins, or -1. */

@@ -158,13 +158,14 @@ final class SlidingWindow extends Kind {
   }
 
   @Override
-  void giveBack(Row row, long now, long amount, Receipt.Mark mark) {
+  long giveBack(Row row, long now, long amount, Receipt.Entry taken, Receipt.Mark mark) {
     long i = part(mark.micros()) - row.numbers[at + FIRST];
     if (row.numbers[at] > 0 && i >= gone(row, now) && i <= closed(row)) {
       long less = Math.min(amount, count(row, (int) i));
       reduce(row, (int) i, less);
       row.numbers[at] -= less;
     }
+    return 0;
   }
 
   @Override
@@ -174,7 +175,7 @@ final class SlidingWindow extends Kind {
     row.written = 0;
     for (int i = before.gone(old, now); i <= before.closed(old); i++) {
       long end = (old.numbers[before.at + FIRST] + i + 1) * before.precision - 1;
-      long latest = Math.min(now, end);
+      long latest = Math.min(old.written, end);
       if (before.count(old, i) > 0) {
         advance(row, latest);
         row.written = latest;

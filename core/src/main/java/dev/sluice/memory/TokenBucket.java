@@ -76,16 +76,36 @@ final class TokenBucket extends Kind {
   }
 
   @Override
-  void giveBack(Row row, long now, long amount, Receipt.Mark mark) {
-    // What the take left lacking has refilled since, as far as it has.
-    long coming = lacking(mark.number(), Math.max(0, now - mark.micros()));
-    row.numbers[at] = Math.max(0, row.numbers[at] - Math.min(amount, coming));
+  long giveBack(Row row, long now, long amount, Receipt.Entry taken, Receipt.Mark mark) {
+    // The least that the bucket has lacked since the take has not come back by itself. It is at
+    // least what was lacking after the take, less what was given back to others and refilled since;
+    // and at least what was taken less what refilled since.
+    long elapsed = Math.max(0, now - mark.micros());
+    long left = lacking(without(mark.number(), row.given - taken.given()), elapsed);
+    long own = lacking(taken.cost() * scale, elapsed);
+    long lacks = used(row, now);
+    long back = Math.min(lacks, Math.min(amount, Math.max(left, own)));
+    row.numbers[at] = Math.max(0, row.numbers[at] - back);
+    boolean isLastTake = lacks == left;
+    return isLastTake ? 0 : ceilDiv(back, scale);
+  }
+
+  /** Units without those of so many tokens. Fewer given back than before: the row was lost. */
+  private long without(long units, long tokens) {
+    return tokens < 0 || tokens > units / scale ? 0 : units - tokens * scale;
   }
 
   @Override
   void convert(Kind from, Row old, Row row, long now) {
-    // Tokens keep their number, not their time. A token partly back counts as still out.
-    long out = ceilDiv(from.used(old, now), from.scale);
-    row.numbers[at] = Math.min(out, (most + debt) / scale) * scale;
+    // Tokens keep their number; one partly back counts as still out. Since the row was written they
+    // have come back at the rate of then or at that of now, whichever is more: so the wait that a
+    // denial tells is over when it says, although a denial writes nothing.
+    long before = lacking(asTokens(from, from.used(old, old.written)), now - old.written);
+    row.numbers[at] = Math.min(before, asTokens(from, from.used(old, now)));
+  }
+
+  /** What another bucket lacked, as tokens of this one. */
+  private long asTokens(Kind from, long units) {
+    return Math.min(ceilDiv(units, from.scale), (most + debt) / scale) * scale;
   }
 }

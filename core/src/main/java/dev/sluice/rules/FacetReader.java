@@ -1,7 +1,6 @@
 package dev.sluice.rules;
 
 import dev.sluice.Facet;
-import dev.sluice.Identity;
 import dev.sluice.Text;
 import java.util.ArrayList;
 import java.util.EnumSet;
@@ -20,7 +19,8 @@ final class FacetReader {
       Map.of(
           "client-address", Facet.Source.CLIENT_ADDRESS,
           "principal", Facet.Source.PRINCIPAL,
-          "session", Facet.Source.SESSION);
+          "session", Facet.Source.SESSION,
+          "caller", Facet.Source.CALLER);
   private static final Map<String, Facet.Source> KEYED = new LinkedHashMap<>();
   private static final List<String> SOURCES = List.of("header", "cookie", "query", "claim", "from");
   private static final List<String> KEYS =
@@ -32,7 +32,7 @@ final class FacetReader {
           "lowercase", Facet.Normalization.LOWERCASE);
   private static final Pattern TOKEN = Pattern.compile("[A-Za-z0-9!#$%&'*+.^_`|~-]{1,200}");
   private static final String FORMS =
-      "expected: client-address, principal, session, or such as {header: X-Member-Code}";
+      "expected: client-address, principal, session, caller, or such as {header: X-Member-Code}";
 
   static {
     KEYED.put("header", Facet.Source.HEADER);
@@ -55,8 +55,9 @@ final class FacetReader {
           .values()
           .forEach(
               (name, value) -> {
-                section.build(name, () -> Identity.of(name, "x"));
-                Facet facet = facet(section, name, value);
+                // Told once: a facet whose name is no good is not read further.
+                boolean named = section.build(name, () -> Facet.checkName(name)) != null;
+                Facet facet = named ? facet(section, name, value) : null;
                 if (facet != null) {
                   facets.add(facet);
                 }

@@ -12,6 +12,7 @@ import java.time.InstantSource;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.locks.LockSupport;
+import java.util.function.Consumer;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
@@ -35,7 +36,8 @@ public final class FileRules implements RuleSource {
    * has a later time, however coarse the file system's clock is.
    *
    * A file that could not be read is tried again with every look, as nothing in a look says that
-   * one may read it now. What is no regular file is not opened: a FIFO would keep the thread for as
+   * one may read it now. So is one that a check refused: the check may depend on other sources, and
+   * they change without a word to this one. What is no regular file is not opened: a FIFO would keep the thread for as
    * long as nobody writes to it.
    */
   private static final Duration POLL = Duration.ofMillis(200);
@@ -114,6 +116,11 @@ public final class FileRules implements RuleSource {
   }
 
   @Override
+  public void require(Consumer<Rules> check) {
+    standing.require(check);
+  }
+
+  @Override
   public void close() {
     closed = true;
     thread.interrupt();
@@ -188,7 +195,7 @@ public final class FileRules implements RuleSource {
       unread = false;
       Rules rules = RuleFiles.parse(file.toString(), bytes);
       if (isStillAsSeen()) {
-        standing.accept(rules);
+        unread = !standing.accept(rules);
       }
     } catch (RuleErrors e) {
       refuse(String.valueOf(e.getMessage()));

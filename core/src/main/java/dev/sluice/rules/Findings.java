@@ -9,7 +9,7 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
-/** The mistakes found so far in one file. */
+/** The mistakes found so far in one file, and what is doubtful in it. */
 final class Findings {
   /*
    * A value that does not fit is an IllegalArgumentException wherever it is noticed: by the readers
@@ -26,6 +26,7 @@ final class Findings {
 
   private final String file;
   private final List<RuleErrors.Problem> problems = new ArrayList<>();
+  private final List<RuleErrors.Problem> warnings = new ArrayList<>();
 
   Findings(String file) {
     this.file = file;
@@ -37,6 +38,19 @@ final class Findings {
     if (problems.size() >= MOST) {
       throwIfAny();
     }
+  }
+
+  /** Puts something doubtful to the rest; of very many, the first are told. */
+  void warn(int line, @Nullable String rule, String found, String advice) {
+    if (warnings.size() < MOST) {
+      warnings.add(
+          new RuleErrors.Problem(file, line, rule, found, advice, RuleErrors.Severity.WARNING));
+    }
+  }
+
+  /** What is doubtful, in the order of the lines. */
+  List<String> warnings() {
+    return sorted(warnings).stream().map(RuleErrors.Problem::toString).toList();
   }
 
   /** A value that does not fit under its key. */
@@ -76,9 +90,13 @@ final class Findings {
 
   void throwIfAny() {
     if (!problems.isEmpty()) {
-      List<RuleErrors.Problem> sorted = new ArrayList<>(problems);
-      sorted.sort(Comparator.comparingInt(RuleErrors.Problem::line));
-      throw new RuleErrors(sorted);
+      throw new RuleErrors(sorted(problems));
     }
+  }
+
+  private static List<RuleErrors.Problem> sorted(List<RuleErrors.Problem> found) {
+    List<RuleErrors.Problem> sorted = new ArrayList<>(found);
+    sorted.sort(Comparator.comparingInt(RuleErrors.Problem::line));
+    return sorted;
   }
 }

@@ -1,6 +1,7 @@
 package dev.sluice.rules;
 
 import dev.sluice.Cycle;
+import dev.sluice.Durations;
 import dev.sluice.Limit;
 import dev.sluice.Text;
 import java.time.DayOfWeek;
@@ -25,6 +26,13 @@ import org.jspecify.annotations.Nullable;
 final class LimitReader {
   private static final Pattern SHORT =
       Pattern.compile("(\\S+)\\s+per\\s+(.+?)(?:,?\\s+precision\\s+(.+))?");
+
+  /** Forms that people try, each with its count, its time and perhaps its zone. */
+  private static final Pattern TRIED =
+      Pattern.compile(
+          "([0-9]{1,16})(?:\\s*/\\s*|\\s+(?:per|an?|each|every)\\s+)([A-Za-z0-9][A-Za-z0-9 ]{0,30}?)"
+              + "(?:,?\\s+(?:zone|in)\\s+([A-Za-z0-9_+/-]{1,60}))?");
+
   private static final Pattern MONTH_DAY = Pattern.compile("([0-9]{2})-([0-9]{2})");
   private static final Map<String, Collection<String>> KINDS = new LinkedHashMap<>();
   private static final String FORMS;
@@ -97,15 +105,34 @@ final class LimitReader {
   private static Limit shortForm(Node node) {
     String text = Values.text(node, FORMS);
     Matcher parts = SHORT.matcher(text);
-    if (!parts.matches()) {
-      throw Values.unfit(Text.quoted(text), FORMS);
+    if (!parts.matches() || text.contains(" zone ")) {
+      throw Values.unfit(Text.quoted(text), meant(text));
     }
     long count = Values.number(parts.group(1));
-    Duration per = named("per", () -> window(parts.group(2)));
+    Duration per = named("per", () -> window(parts.group(2), parts.group(1)));
     String precision = parts.group(3);
     return precision == null
         ? Limit.log(count, per)
         : Limit.sliding(count, per, named("precision", () -> Values.duration(precision)));
+  }
+
+  /** How to write what was tried, as far as that can be told; else every form there is. */
+  private static String meant(String text) {
+    Matcher tried = TRIED.matcher(text);
+    if (!tried.matches()) {
+      return FORMS;
+    }
+    String count = tried.group(1);
+    String time = tried.group(2).strip();
+    String zone = tried.group(3);
+    Cycle.Unit unit = UNITS.get(time.toLowerCase(Locale.ROOT));
+    if (zone != null) {
+      return "expected: fixed-window: {limit: %s, per: %s, zone: %s}"
+          .formatted(count, unit == null ? "day" : unit, zone);
+    }
+    return Durations.ofWords(time)
+        .map(span -> "did you mean '%s per %s'?".formatted(count, span))
+        .orElse(FORMS);
   }
 
   private static <T> T named(String name, Supplier<T> reader) {
@@ -151,13 +178,21 @@ final class LimitReader {
   }
 
   private static Duration window(Node node) {
-    return window(Values.text(node, "expected: a duration such as 10s, 5m, 1h, 1d"));
+    return window(Values.text(node, "expected: a duration such as 10s, 5m, 1h, 1d"), "3");
   }
 
-  private static Duration window(String text) {
+  /**
+   * The length of a window that slides.
+   *
+   * @param count the limit in it, for an example
+   */
+  private static Duration window(String text, String count) {
     if (UNITS.containsKey(text)) {
+      String length = Durations.ofWords(text).orElse(text.equals("month") ? "30d" : "365d");
       throw Values.unfit(
-          Text.quoted(text), "expected: a duration such as 1d; calendar units need a fixed-window");
+          Text.quoted(text),
+          "expected: a duration such as %s; calendar units need fixed-window: {limit: %s, per: %s}"
+              .formatted(length, count, text));
     }
     return Values.duration(text);
   }

@@ -13,6 +13,7 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.function.Consumer;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -142,6 +143,11 @@ public final class PolledRules implements RuleSource {
     return standing.failure().isEmpty() && asked != null && hangs
         ? Optional.of(new Failure(asked, "the backend has not answered since " + asked))
         : standing.failure();
+  }
+
+  @Override
+  public void require(Consumer<Rules> check) {
+    standing.require(check);
   }
 
   @Override

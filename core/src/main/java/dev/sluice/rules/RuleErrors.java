@@ -12,20 +12,40 @@ public final class RuleErrors extends IllegalArgumentException {
   @SuppressWarnings("serial") // an immutable list of records of strings; sent nowhere
   private final List<Problem> problems;
 
+  /** How bad a finding is. */
+  public enum Severity {
+    /** The file is refused. */
+    ERROR,
+    /** The file is good, and yet this is probably not what was meant. */
+    WARNING
+  }
+
   /**
-   * One mistake.
+   * One finding.
    *
    * @param line counted from 1; 0 if it is about the file as a whole
    * @param rule the rule it is in, or null
    * @param advice what is expected, or what was probably meant
    */
-  public record Problem(String file, int line, @Nullable String rule, String found, String advice) {
+  public record Problem(
+      String file,
+      int line,
+      @Nullable String rule,
+      String found,
+      String advice,
+      Severity severity) {
+    /** A mistake. */
+    public Problem(String file, int line, @Nullable String rule, String found, String advice) {
+      this(file, line, rule, found, advice, Severity.ERROR);
+    }
+
     /** Reads like {@code rules.yaml:14 rule 'login': limit is 0 (expected: at least 1)}. */
     @Override
     public String toString() {
       return file
           + (line == 0 ? "" : ":" + line)
           + "  "
+          + (severity == Severity.WARNING ? "warning: " : "")
           + (rule == null ? "" : "rule '" + rule + "': ")
           + found
           + (advice.isEmpty() ? "" : " (" + advice + ")");

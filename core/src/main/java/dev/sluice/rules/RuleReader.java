@@ -1,9 +1,11 @@
 package dev.sluice.rules;
 
 import dev.sluice.Bounds;
+import dev.sluice.Facet;
 import dev.sluice.Identity;
 import dev.sluice.Limit;
 import dev.sluice.Lock;
+import dev.sluice.Network;
 import dev.sluice.OnStoreFailure;
 import dev.sluice.Rule;
 import dev.sluice.Terms;
@@ -29,6 +31,7 @@ final class RuleReader {
           "limits",
           "lock",
           "lockMemory",
+          "lockOn",
           "countDenied",
           "mode",
           "onStoreFailure",
@@ -37,7 +40,9 @@ final class RuleReader {
           "overrides",
           "exempt");
   private static final List<String> OVERRIDE_KEYS =
-      List.of("when", "until", "limit", "limits", "lock", "lockMemory", "countDenied");
+      List.of("when", "until", "limit", "limits", "lock", "lockMemory", "lockOn", "countDenied");
+  private static final Map<String, Lock.On> LOCK_ON =
+      Map.of("denial", Lock.On.DENIAL, "limit", Lock.On.LIMIT);
   private static final Map<String, Boolean> MODES = Map.of("enforce", true, "shadow", false);
   private static final Map<String, Rule.Missing> MISSING =
       Map.of("error", Rule.Missing.ERROR, "skip", Rule.Missing.SKIP);
@@ -47,32 +52,51 @@ final class RuleReader {
           "local", OnStoreFailure.LOCAL,
           "deny", OnStoreFailure.DENY);
   private static final String IDENTITIES = "expected: such as [member, ip, member+promo]";
+
+  /** By how much of an IPv6 address edges count a client, unless they are told otherwise. */
+  private static final int CLIENT_BITS = 64;
+
   private static final Terms ANY = Terms.of(Limit.log(1, Duration.ofSeconds(1)));
 
   private final Findings findings;
   private final String name;
   private final Section section;
-  private final SortedSet<String> facets;
+  private final SortedSet<String> facetNames;
+  private final Map<String, Facet> facets;
 
-  private RuleReader(Findings findings, String name, Section section, SortedSet<String> facets) {
+  private RuleReader(
+      Findings findings,
+      String name,
+      Section section,
+      SortedSet<String> facetNames,
+      Map<String, Facet> facets) {
     this.findings = findings;
     this.name = name;
     this.section = section;
+    this.facetNames = facetNames;
     this.facets = facets;
   }
 
   /**
    * The rule of a name; null if anything is wrong with it, and then every mistake is found.
    *
-   * @param facets the facets it may count by, sorted; none for any
+   * @param facetNames the facets it may count by, sorted; none for any
+   * @param facets those of them that could be read
    */
   static @Nullable Rule rule(
-      Findings findings, String name, int line, Node node, SortedSet<String> facets) {
+      Findings findings,
+      String name,
+      int line,
+      Node node,
+      SortedSet<String> facetNames,
+      Map<String, Facet> facets) {
     int before = findings.size();
+    String built = name;
     try {
       Rule.checkName(name);
     } catch (IllegalArgumentException unfit) {
       findings.add(line, null, "rule", unfit);
+      built = "unnamed"; // told once: what is left to find does not depend on the name
     }
     String shown = Text.quoted(name);
     String inRule = shown.substring(1, shown.length() - 1);
@@ -80,14 +104,14 @@ final class RuleReader {
     if (section == null) {
       return null;
     }
-    Rule rule = new RuleReader(findings, name, section, facets).rule();
+    Rule rule = new RuleReader(findings, built, section, facetNames, facets).rule();
     return findings.size() == before ? rule : null;
   }
 
   private @Nullable Rule rule() {
     List<String> by = by();
     Terms terms = terms(section, null);
-    List<Rule.Special> overrides = overrides(terms == null ? ANY : terms);
+    List<Rule.Special> overrides = overrides(terms == null ? ANY : terms, by);
     List<Map<String, String>> exempt = new ArrayList<>();
     for (Node node : items(section, "exempt", "a list such as [{ip: 192.0.2.1}]")) {
       exempt.add(facetValues("exempt", node));
@@ -149,9 +173,14 @@ final class RuleReader {
   }
 
   private void checkFacet(String facet) {
-    Identity.of(facet, "x");
-    if (!facets.isEmpty() && !facets.contains(facet)) {
-      throw Values.unfit("the unknown facet " + Text.quoted(facet), Findings.advice(facet, facets));
+    Facet.checkName(facet);
+    if (!facetNames.isEmpty() && !facetNames.contains(facet)) {
+      String advice = Findings.advice(facet, facetNames);
+      throw Values.unfit(
+          "the unknown facet " + Text.quoted(facet),
+          advice.startsWith("expected")
+              ? advice + "; or facets: %s: caller if your code supplies it".formatted(facet)
+              : advice);
     }
   }
 
@@ -171,7 +200,7 @@ final class RuleReader {
             (facet, value) -> {
               values.build(key, () -> checkedFacet(facet));
               String kept = values.read(facet, value, RuleReader::facetValue);
-              if (kept != null) {
+              if (kept != null && isComparable(values, facet, value.line(), kept)) {
                 found.put(facet, kept);
               }
             });
@@ -191,6 +220,50 @@ final class RuleReader {
           "expected: Unicode without control characters, at most %,d of them"
               .formatted(Bounds.LONGEST_FACET_VALUE));
     }
+  }
+
+  /** Whether some call could have a value; complains if none could, warns if hardly any. */
+  private boolean isComparable(Section values, String facet, int line, String value) {
+    if (!facetNames.isEmpty() && !facets.containsKey(facet)) {
+      return true; // unknown, or could not be read: that was complained about
+    }
+    Facet known = facets.get(facet);
+    boolean secret = known != null && known.secret();
+    Network range;
+    try {
+      range = Facet.range(facet, value, facets);
+    } catch (IllegalArgumentException unfit) {
+      values.build(
+          facet,
+          () -> {
+            throw secret ? Values.unfit("no address", "expected: an address or a range") : unfit;
+          });
+      return false;
+    }
+    return range == null || isWideEnough(values, facet, line, value, range, secret);
+  }
+
+  /** Complains about an address within what is one client: by itself it would match nobody. */
+  private static boolean isWideEnough(
+      Section values, String facet, int line, String value, Network range, boolean secret) {
+    if (range.first().isV4() || range.bits() <= CLIENT_BITS) {
+      return true;
+    }
+    String found = "%s is %s".formatted(facet, secret ? "finer than /64" : Text.quoted(value));
+    String wide = secret ? "/64" : range.first().prefix(CLIENT_BITS) + "/64";
+    if (value.indexOf('/') >= 0) {
+      values.warn(
+          line,
+          found + ", which matches nobody where IPv6 clients are counted by /64",
+          "expected: " + wide);
+      return true;
+    }
+    values.fail(
+        line,
+        found,
+        "expected: %s, as IPv6 clients are counted; or %s/128 if yours are counted by address"
+            .formatted(wide, secret ? "" : range.first()));
+    return false;
   }
 
   private String checkedFacet(String facet) {
@@ -220,23 +293,37 @@ final class RuleReader {
       return null;
     }
     List<Limit> limits = silent && base != null ? base.limits() : own;
-    return section.build("limits", () -> new Terms(limits, lock, countDenied));
+    Terms terms = section.build("limits", () -> new Terms(limits, lock, countDenied));
+    if (terms != null && (!silent || section.has("lock"))) {
+      TermsDoubts.find(terms)
+          .forEach(doubt -> section.warn(section.line("lock"), doubt.found(), doubt.advice()));
+    }
+    return terms;
   }
 
   private static @Nullable Lock lock(Section section, @Nullable Lock base) {
     List<Duration> own = section.read("lock", node -> durations(section, node));
     Duration memory =
         section.read("lockMemory", node -> Limit.checkSpan("lockMemory", Values.duration(node)));
+    Lock.On on =
+        section.read(
+            "lockOn",
+            node -> Values.word(node, LOCK_ON),
+            base == null ? Lock.On.DENIAL : base.on());
     if (own != null && own.isEmpty()) {
       return null;
     }
     if (own != null) {
-      return memory == null ? Lock.growing(own) : new Lock(own, memory);
+      return new Lock(own, memory == null ? Lock.growing(own).memory() : memory, on);
     }
-    if (base == null && section.has("lockMemory") && !section.has("lock")) {
-      section.fail("lockMemory", "lockMemory is there without a lock", "expected: lock");
+    for (String key : List.of("lockMemory", "lockOn")) {
+      if (base == null && section.has(key) && !section.has("lock")) {
+        section.fail(key, key + " is there without a lock", "expected: lock");
+      }
     }
-    return base == null || memory == null ? base : new Lock(base.durations(), memory);
+    return base == null
+        ? null
+        : new Lock(base.durations(), memory == null ? base.memory() : memory, on);
   }
 
   /** The lengths of locks in a row; none for {@code lock: none}. */
@@ -262,12 +349,14 @@ final class RuleReader {
 
   // ---- For whom something else holds ----------------------------------------------------------
 
-  private List<Rule.Special> overrides(Terms base) {
+  private List<Rule.Special> overrides(Terms base, List<String> by) {
     List<Rule.Special> overrides = new ArrayList<>();
     for (Node node : items(section, "overrides", "a list of mappings with 'when'")) {
       Section override = section.inner("override", node.line(), node, OVERRIDE_KEYS);
       Rule.Special special = override == null ? null : special(override, base);
       if (special != null) {
+        TermsDoubts.findShared(base, special, by)
+            .forEach(doubt -> section.warn(node.line(), doubt.found(), doubt.advice()));
         overrides.add(special);
       }
     }
@@ -282,6 +371,12 @@ final class RuleReader {
     }
     Map<String, String> when = wanted == null ? Map.of() : facetValues("when", wanted);
     Instant until = override.read("until", Values::instant);
+    if (until != null && !until.isAfter(Instant.now())) {
+      override.warn(
+          override.line("until"),
+          "override: until is " + until + ", which is over; it changes nothing any more",
+          "expected: a later time, or no such override");
+    }
     boolean silent =
         OVERRIDE_KEYS.stream()
             .noneMatch(key -> !key.equals("when") && !key.equals("until") && override.has(key));

@@ -10,6 +10,7 @@ import dev.sluice.Terms;
 import dev.sluice.Text;
 import java.math.BigInteger;
 import java.time.Duration;
+import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
@@ -23,18 +24,26 @@ import java.util.stream.Collectors;
 public final class RuleWords {
   private RuleWords() {}
 
-  /** A line for each limit of each rule, under a line of headings. */
-  public static List<String> table(Rules rules) {
+  /**
+   * A line for each limit of each rule, under a line of headings.
+   *
+   * @param clock tells which overrides are over
+   */
+  public static List<String> table(Rules rules, InstantSource clock) {
     List<List<String>> rows = new ArrayList<>();
     rows.add(List.of("RULE", "COUNTS", "MAY PASS", "OTHERWISE"));
     for (Rule rule : rules.all()) {
-      rows.addAll(rows(rules, rule));
+      rows.addAll(rows(rules, rule, clock));
     }
     return aligned(rows);
   }
 
-  /** What passes a rule and what does not, with the worst case, a sentence a line. */
-  public static List<String> explain(Rules rules, String name) {
+  /**
+   * What passes a rule and what does not, with the worst case, a sentence a line.
+   *
+   * @param clock tells which overrides are over
+   */
+  public static List<String> explain(Rules rules, String name, InstantSource clock) {
     Rule rule = rules.find(name);
     if (rule == null) {
       String advice = Findings.advice(name, rules.all().stream().map(Rule::name).toList());
@@ -47,15 +56,21 @@ public final class RuleWords {
     lines.addAll(terms(rule.terms(), rule.enforced()));
     for (Rule.Special special : rule.overrides()) {
       lines.add("");
-      lines.add(
-          "For %s%s, other terms hold on the same account; what was used stays used:"
-              .formatted(shown(rules, special.when()), until(special)));
-      lines.addAll(terms(special.terms(), rule.enforced()));
+      if (special.holdsAt(clock)) {
+        lines.add(
+            "For %s%s, other terms hold on the same account; what was used stays used:"
+                .formatted(shown(rules, special.when()), until(special)));
+        lines.addAll(terms(special.terms(), rule.enforced()));
+      } else {
+        lines.add(
+            "For %s other terms held until %s. That is over: they are counted like everybody."
+                .formatted(shown(rules, special.when()), special.until()));
+      }
     }
     lines.add("");
     rule.exempt()
         .forEach(who -> lines.add("A call of %s is not counted.".formatted(shown(rules, who))));
-    lines.add(missing(rule));
+    lines.addAll(missing(rule));
     lines.add(outage(rule));
     if (rule.colocate()) {
       lines.add("All its accounts lie in one slot of a Redis Cluster, so it is atomic there, too.");
@@ -65,12 +80,16 @@ public final class RuleWords {
 
   // ---- The table ------------------------------------------------------------------------------
 
-  private static List<List<String>> rows(Rules rules, Rule rule) {
+  private static List<List<String>> rows(Rules rules, Rule rule, InstantSource clock) {
     List<String> passes = new ArrayList<>();
     rule.terms().limits().forEach(limit -> passes.add(brief(limit)));
     for (Rule.Special special : rule.overrides()) {
       passes.add(
-          "%s%s: %s".formatted(shown(rules, special.when()), until(special), special.terms()));
+          "%s%s: %s"
+              .formatted(
+                  shown(rules, special.when()),
+                  until(special),
+                  special.holdsAt(clock) ? special.terms() : "over"));
     }
     rule.exempt().forEach(who -> passes.add(shown(rules, who) + ": everything"));
     List<String> otherwise = otherwise(rule);
@@ -152,10 +171,15 @@ public final class RuleWords {
         rule.by().stream()
             .map(
                 identity ->
-                    identity.contains("+")
-                        ? "each combination of " + identity.replace("+", " and ")
-                        : "each " + identity)
+                    identity.equals(Rule.EVERYONE)
+                        ? "all callers together"
+                        : identity.contains("+")
+                            ? "each combination of " + identity.replace("+", " and ")
+                            : "each " + identity)
             .collect(Collectors.joining(" and "));
+    if (rule.by().equals(List.of(Rule.EVERYONE))) {
+      return "%s counts %s on one account.".formatted(rule.name(), each);
+    }
     return "%s counts %s on an account of its own.%s"
         .formatted(
             rule.name(), each, rule.by().size() > 1 ? " A call passes if all have room." : "");
@@ -248,7 +272,12 @@ public final class RuleWords {
   private static List<String> sentences(Lock lock) {
     List<String> lines = new ArrayList<>();
     String first = format(lock.durations().get(0));
-    lines.add("Who is denied by a limit is locked out for %s from that moment.".formatted(first));
+    lines.add(
+        lock.on() == Lock.On.LIMIT
+            ? "The call that uses up a limit still passes, and locks its caller out for %s from that moment."
+                .formatted(first)
+            : "A caller that a limit denies is locked out for %s from that moment."
+                .formatted(first));
     if (lock.durations().size() > 1) {
       String row =
           lock.durations().stream().map(RuleWords::format).collect(Collectors.joining(", "));
@@ -262,12 +291,17 @@ public final class RuleWords {
     return lines;
   }
 
-  private static String missing(Rule rule) {
-    String lacking = rule.by().isEmpty() ? "any facet" : String.join(" or ", rule.by());
-    return switch (rule.missing()) {
-      case ERROR -> "A call without %s is refused with an error.".formatted(lacking);
-      case SKIP -> "A call without %s is not counted for it.".formatted(lacking);
-    };
+  private static List<String> missing(Rule rule) {
+    List<String> needed = rule.by().stream().filter(by -> !by.equals(Rule.EVERYONE)).toList();
+    if (needed.isEmpty() && !rule.by().isEmpty()) {
+      return List.of();
+    }
+    String lacking = needed.isEmpty() ? "any facet" : String.join(" or ", needed);
+    return List.of(
+        switch (rule.missing()) {
+          case ERROR -> "A call without %s is refused with an error.".formatted(lacking);
+          case SKIP -> "A call without %s passes without being counted by it.".formatted(lacking);
+        });
   }
 
   private static String outage(Rule rule) {

@@ -133,4 +133,9 @@ final class Section {
   void fail(int at, String found, String advice) {
     findings.add(at, rule, found, advice);
   }
+
+  /** Says that something is allowed and probably not meant. */
+  void warn(int at, String found, String advice) {
+    findings.warn(at, rule, found, advice);
+  }
 }

@@ -3,7 +3,10 @@ package dev.sluice.rules;
 import dev.sluice.RuleSource;
 import dev.sluice.Rules;
 import java.time.InstantSource;
+import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -16,6 +19,7 @@ final class Standing {
 
   private final String name;
   private final InstantSource clock;
+  private final List<Consumer<Rules>> checks = new CopyOnWriteArrayList<>();
   private volatile State state;
 
   /** One value, so that nobody sees new rules beside the failure that they ended. */
@@ -25,7 +29,12 @@ final class Standing {
     this.name = name;
     this.state = new State(first, null);
     this.clock = clock;
-    log.info("{}: {} rules in force", name, first.size());
+    tell(first);
+  }
+
+  private void tell(Rules inForce) {
+    log.info("{}: {} rules in force", name, inForce.size());
+    inForce.warnings().forEach(log::warn);
   }
 
   Rules rules() {
@@ -36,14 +45,33 @@ final class Standing {
     return Optional.ofNullable(state.failure);
   }
 
-  /** Puts rules in force; those that say the same as before stay as they are. */
-  void accept(Rules newest) {
+  /** Adds a check, as {@link RuleSource#require} says. */
+  void require(Consumer<Rules> check) {
+    checks.add(check);
+  }
+
+  /**
+   * Puts rules in force, unless a check refuses them; those that say the same as before stay as
+   * they are.
+   *
+   * @return whether they are in force
+   */
+  boolean accept(Rules newest) {
     State before = state;
     boolean changed = !newest.equals(before.rules);
+    if (changed) {
+      try {
+        checks.forEach(check -> check.accept(newest));
+      } catch (IllegalArgumentException unfit) {
+        refuse(String.valueOf(unfit.getMessage()));
+        return false;
+      }
+    }
     if (changed || before.failure != null) {
       state = new State(changed ? newest : before.rules, null);
-      log.info("{}: {} rules in force", name, newest.size());
+      tell(newest);
     }
+    return true;
   }
 
   /** Keeps the rules in force, and says since when and why; each reason is logged once in a row. */

@@ -10,7 +10,9 @@ import java.time.Instant;
 import java.time.OffsetDateTime;
 import java.time.ZoneId;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
+import java.util.Optional;
 import java.util.regex.Pattern;
 
 /** Reads single values; what does not fit is "found (expected: …)". */
@@ -93,15 +95,27 @@ final class Values {
   }
 
   static ZoneId zone(Node node) {
-    String text = text(node, "expected: a time zone such as Europe/Berlin");
+    String expected = "expected: a region such as Asia/Taipei or Europe/Berlin";
+    String text = text(node, expected);
     try {
       return ZoneId.of(text);
     } catch (DateTimeException e) {
-      String advice =
-          Text.nearest(text, ZoneId.getAvailableZoneIds())
-              .map(near -> "did you mean '" + near + "'?")
-              .orElse("expected: a time zone such as Europe/Berlin");
+      String advice = region(text).map(near -> "did you mean '" + near + "'?").orElse(expected);
       throw unfit(Text.quoted(text), advice);
     }
+  }
+
+  /**
+   * The region that was probably meant. Abbreviations get no guess: CST is a zone in America and
+   * one in China, and nearest to both is CET.
+   */
+  private static Optional<String> region(String text) {
+    List<String> regions =
+        ZoneId.getAvailableZoneIds().stream().filter(id -> id.indexOf('/') > 0).sorted().toList();
+    if (text.indexOf('/') > 0) {
+      return Text.nearest(text, regions);
+    }
+    String city = "/" + text.replace(' ', '_').toLowerCase(Locale.ROOT);
+    return regions.stream().filter(id -> id.toLowerCase(Locale.ROOT).endsWith(city)).findFirst();
   }
 }

@@ -66,7 +66,7 @@ final class XmlRules {
       reader.findings.add(line, null, found, "expected: XML");
     }
     reader.findings.throwIfAny();
-    return Rules.of(reader.rules.values());
+    return Rules.of(reader.rules.values()).warning(reader.findings.warnings());
   }
 
   private static XMLInputFactory factory() {
@@ -174,7 +174,11 @@ final class XmlRules {
     }
     try {
       Rule.Builder builder = Rule.named(action).limit(Limit.log(count, window));
-      rules.put(action, (lock == null ? builder : builder.lock(Lock.of(lock))).build());
+      Rule built = (lock == null ? builder : builder.lock(Lock.of(lock))).build();
+      rules.put(action, built);
+      int line = tag.line("BlockDuration");
+      TermsDoubts.find(built.terms())
+          .forEach(doubt -> findings.warn(line, rule, doubt.found(), doubt.advice()));
     } catch (IllegalArgumentException unfit) {
       String message = String.valueOf(unfit.getMessage()).replaceFirst("^limit: ", "");
       findings.add(

@@ -4,7 +4,9 @@ import dev.sluice.Facet;
 import dev.sluice.Rule;
 import dev.sluice.Rules;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.SortedSet;
 import java.util.TreeSet;
@@ -15,25 +17,33 @@ final class YamlRules {
 
   private YamlRules() {}
 
-  static Rules read(String file, String text) {
+  /**
+   * The rules of a file.
+   *
+   * @param open whether rules may count by facets that the file does not name although it names
+   *     some
+   */
+  static Rules read(String file, String text, boolean open) {
     Optional<Node> root = YamlTree.read(file, text);
     if (root.isEmpty() || (root.get() instanceof Node.Scalar scalar && scalar.isEmpty())) {
       throw RuleErrors.of(file, 1, "the file is empty", "expected: rules");
     }
     Findings findings = new Findings(file);
-    Rules rules = read(findings, root.get());
+    Rules rules = read(findings, root.get(), open);
     findings.throwIfAny();
-    return rules;
+    return rules.warning(findings.warnings());
   }
 
-  private static Rules read(Findings findings, Node root) {
+  private static Rules read(Findings findings, Node root, boolean open) {
     Section top = Section.of(findings, null, "the file", root.line(), root, KEYS);
     if (top == null) {
       return Rules.NONE;
     }
     List<Facet> facets = FacetReader.facets(findings, top);
     // By the file's names and not by what could be read, or one mistake would be told twice.
-    SortedSet<String> names = facetNames(top);
+    SortedSet<String> names = open ? new TreeSet<>() : facetNames(top);
+    Map<String, Facet> byName = new LinkedHashMap<>();
+    facets.forEach(facet -> byName.put(facet.name(), facet));
     List<Rule> rules = new ArrayList<>();
     Node node = top.values().get("rules");
     if (node == null) {
@@ -44,7 +54,8 @@ final class YamlRules {
           .values()
           .forEach(
               (name, value) -> {
-                Rule rule = RuleReader.rule(findings, name, section.line(name), value, names);
+                Rule rule =
+                    RuleReader.rule(findings, name, section.line(name), value, names, byName);
                 if (rule != null) {
                   rules.add(rule);
                 }
@@ -53,7 +64,7 @@ final class YamlRules {
       top.fail("rules", "rules is " + node.described(), "expected: rules by their names");
     }
     findings.throwIfAny();
-    return Rules.of(rules, facets);
+    return open ? Rules.open(rules, facets) : Rules.of(rules, facets);
   }
 
   private static SortedSet<String> facetNames(Section top) {

@@ -3,6 +3,8 @@ package dev.sluice.contract;
 import static dev.sluice.contract.Scene.rule;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.sluice.Decision;
+import dev.sluice.Durations;
 import dev.sluice.Limit;
 import dev.sluice.Limiter;
 import dev.sluice.Lock;
@@ -30,6 +32,28 @@ public interface ChangeContract {
 
       assertThat(scene.left(rule(high.get(i)))).as("%s", high.get(i)).isEqualTo(5);
       assertThat(scene.passing(rule(high.get(i)), 20)).as("%s", high.get(i)).isEqualTo(5);
+    }
+  }
+
+  @Test
+  default void waitThatIsToldAfterAChangeIsOverWhenItSays() {
+    Scene scene = scene();
+    Duration second = Duration.ofSeconds(1);
+    List<Limit> slow = Scene.everyKind(10, Duration.ofDays(1));
+    List<Limit> fast = Scene.everyKind(10, second);
+    for (int i = 0; i < fast.size(); i++) {
+      scene.reset(rule(slow.get(i)));
+      scene.take(rule(slow.get(i)), 10);
+      Rule now = rule(fast.get(i));
+      Decision denied = scene.take(now, 1);
+      assertThat(denied.allowed()).as("%s", now).isFalse();
+      Duration wait = denied.retryAfter().orElseThrow();
+      assertThat(wait).as("%s", now).isLessThanOrEqualTo(second.multipliedBy(2));
+
+      scene.clock.advanceMicros(Durations.micros(wait) - 1);
+      assertThat(scene.take(now, 1).allowed()).as("%s, a microsecond early", now).isFalse();
+      scene.clock.advanceMicros(1);
+      assertThat(scene.take(now, 1).allowed()).as("%s", now).isTrue();
     }
   }
 
@@ -205,15 +229,21 @@ public interface ChangeContract {
     Rule fine = rule(Limit.sliding(4, WINDOW, Duration.ofSeconds(1)));
     scene.clock.advance(Duration.ofSeconds(1));
     scene.take(coarse, 2);
-    scene.clock.advance(Duration.ofSeconds(6));
+    scene.clock.advance(Duration.ofSeconds(5));
+    scene.take(coarse, 1); // the last use of the account: its part has nothing later than this
+    scene.clock.advance(Duration.ofSeconds(1));
 
-    assertThat(scene.told(scene.peek(fine, 1))).isEqualTo("allowed [2 of 4, reset 7s999ms999us]");
-    scene.take(fine, 2);
+    assertThat(scene.told(scene.peek(fine, 1))).isEqualTo("allowed [1 of 4, reset 9s999ms999us]");
+    scene.take(fine, 1);
     scene.clock.advance(Duration.ofSeconds(8).minusNanos(2_000));
     assertThat(scene.told(scene.peek(fine, 1)))
         .isEqualTo("denied [0 of 4, retry 1us, reset 3s1us]");
     scene.clock.advanceMicros(1);
     assertThat(scene.left(fine)).isEqualTo(2);
+    scene.clock.advanceMicros(2_000_000 - 1);
+    assertThat(scene.left(fine)).isEqualTo(2);
+    scene.clock.advanceMicros(1);
+    assertThat(scene.left(fine)).isEqualTo(3);
   }
 
   @Test

@@ -15,6 +15,7 @@ import dev.sluice.Rule;
 import dev.sluice.Settlement;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 import org.junit.jupiter.api.Test;
 
 /** Costs by rule, and large ones. */
@@ -103,7 +104,28 @@ public interface CostsContract {
   }
 
   @Test
-  default void settlingByARuleThatTookNothingIsAnErrorAndLeavesTheReceiptOpen() {
+  default void settlingByARuleFromWhichTheCallerIsExemptDoesNothingThere() {
+    Limiter limiter =
+        scene()
+            .limiter(
+                named("requests", Limit.fixed(10, MINUTE)),
+                Rule.named("tokens")
+                    .by("member")
+                    .limit(Limit.log(1_000, MINUTE))
+                    .exempt(Map.of("member", "ann"))
+                    .build());
+    Settlement settlement = Settlement.CONFIRMED.costing("tokens", 500).costing("requests", 3);
+    Receipt some = Scene.receipt(limiter.decide(both()));
+    Receipt none = Scene.receipt(await(limiter.ask(Call.of("tokens", ANN).costing("tokens", 400))));
+
+    assertThat(await(limiter.settle(some, settlement)).done()).isTrue();
+    assertThat(left(limiter)).containsExactly(7L);
+    assertThat(await(limiter.settle(none, Settlement.CONFIRMED.costing("tokens", 5))).done())
+        .isFalse();
+  }
+
+  @Test
+  default void settlingByARuleThatTheCallDidNotNameIsAnErrorAndLeavesTheReceiptOpen() {
     Limiter limiter = limiter(scene());
     Receipt receipt = Scene.receipt(limiter.decide(Call.of("requests", ANN)));
 

@@ -4,12 +4,16 @@ import static dev.sluice.contract.Scene.await;
 import static dev.sluice.contract.Scene.rule;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.sluice.Call;
 import dev.sluice.Decision;
 import dev.sluice.Limit;
+import dev.sluice.Limiter;
 import dev.sluice.Rule;
 import dev.sluice.Settled;
 import dev.sluice.Settlement;
 import java.time.Duration;
+import java.util.List;
+import java.util.Map;
 import org.junit.jupiter.api.Test;
 
 /** How far below empty a limit can be recorded, and what is answered about the rest. */
@@ -119,7 +123,9 @@ public interface DebtContract {
           await(scene.limiter(rule).settle(scene.receipt(rule, 3), Settlement.of(20)));
 
       long room = 2 + Scene.debt(limit);
-      assertThat(settled).as("%s", limit).isEqualTo(new Settled(true, 17 - room));
+      assertThat(settled)
+          .as("%s", limit)
+          .isEqualTo(new Settled(true, Map.of(rule.name(), 17 - room)));
       assertThat(scene.left(rule)).as("%s", limit).isZero();
     }
   }
@@ -136,7 +142,24 @@ public interface DebtContract {
     Decision taken = scene.take(rule, Scene.ANN.with("ip", "10.0.0.1"), 2);
 
     assertThat(await(scene.limiter(rule).settle(Scene.receipt(taken), Settlement.of(10))))
-        .isEqualTo(new Settled(true, 10));
+        .isEqualTo(new Settled(true, Map.of("both", 10L)));
+  }
+
+  @Test
+  default void unchargedOfASettlementIsToldByRule() {
+    Scene scene = scene();
+    Limiter limiter =
+        scene.limiter(
+            Rule.named("few").by("member", "ip").limit(Limit.fixed(5, Duration.ofHours(1))).build(),
+            Rule.named("some").by("member").limit(Limit.log(8, Duration.ofHours(1))).build(),
+            Rule.named("many").by("member").limit(Limit.fixed(90, Duration.ofHours(1))).build());
+    Call call =
+        Call.of(List.of("few", "some", "many"), Scene.ANN.with("ip", "10.0.0.1")).costing(2);
+
+    Settled settled = await(limiter.settle(Scene.receipt(limiter.decide(call)), Settlement.of(11)));
+
+    assertThat(settled).isEqualTo(new Settled(true, Map.of("few", 12L, "some", 3L)));
+    assertThat(settled.uncharged()).isEqualTo(15);
   }
 
   @Test

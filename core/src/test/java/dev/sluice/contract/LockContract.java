@@ -274,6 +274,40 @@ public interface LockContract {
   }
 
   @Test
+  default void liftingWhereThereIsNoLockChangesNothing() {
+    Scene scene = scene();
+    for (boolean keepUsage : new boolean[] {true, false}) {
+      Rule rule = signIn(Limit.log(3, Duration.ofMinutes(10))).lock(Duration.ofHours(1)).build();
+      scene.reset(rule);
+      scene.take(rule, 2);
+      scene.clock.advanceMicros(1);
+
+      assertThat(await(scene.limiter(rule).lift("signIn", ANN, keepUsage))).isFalse();
+
+      assertThat(scene.left(rule)).isEqualTo(1);
+    }
+  }
+
+  @Test
+  default void liftedLockIsFollowedByWhatTheCallerCanDoNow() {
+    Scene scene = scene();
+    Rule rule = signIn(Limit.log(3, Duration.ofMinutes(10))).lock(Duration.ofHours(1)).build();
+    scene.take(rule, 3);
+    scene.take(rule, 1);
+    scene.clock.advance(Duration.ofMinutes(1));
+
+    assertThat(await(scene.limiter(rule).liftAndLook("signIn", ANN, true)).inWords())
+        .isEqualTo("lifted; still denied for 9m: member=ann has 0 of 3 left (3 per 10m)");
+    assertThat(await(scene.limiter(rule).liftAndLook("signIn", ANN, true)).inWords())
+        .isEqualTo("was not locked; still denied for 9m: member=ann has 0 of 3 left (3 per 10m)");
+    scene.take(rule, 1);
+    scene.clock.advanceMicros(1);
+    assertThat(await(scene.limiter(rule).liftAndLook("signIn", ANN, false)).inWords())
+        .isEqualTo("lifted; the next call passes: member=ann has 3 of 3 left (3 per 10m)");
+    assertThat(scene.take(rule, 1).allowed()).isTrue();
+  }
+
+  @Test
   default void liftingForgetsWhatWasUsedUnlessAskedToKeepIt() {
     Scene scene = scene();
     for (Limit limit : Scene.everyKind(2, Duration.ofSeconds(10))) {

@@ -283,6 +283,37 @@ public interface ReservationContract {
   }
 
   @Test
+  default void reservationsThatOutliveAForgivingCloseNobodyElses() {
+    Scene scene = scene();
+    for (Limit limit : Scene.everyKind(5, Duration.ofMinutes(5))) {
+      for (Rule rule : bothPoints(limit)) {
+        scene.reset(rule);
+        Limiter limiter = scene.limiter(rule);
+        List<Receipt> old = new ArrayList<>();
+        for (int i = 0; i < 4; i++) {
+          old.add(reserved(scene, rule, 1));
+        }
+        scene.clock.advanceMicros(1);
+        Settlement forgiven = Settlement.GIVEN_BACK.forgiving("member");
+        await(limiter.settle(reserved(scene, rule, 1), forgiven));
+        List<Receipt> fresh = new ArrayList<>();
+        for (int i = 0; i < 5; i++) {
+          fresh.add(reserved(scene, rule, 1));
+        }
+        for (Receipt each : old) {
+          await(limiter.giveBack(each));
+        }
+
+        assertThat(reserve(scene, rule, 1).locked()).as("%s", rule).isFalse();
+        for (Receipt each : fresh) {
+          await(limiter.giveBack(each));
+        }
+        assertThat(reserve(scene, rule, 1).allowed()).as("%s", rule).isTrue();
+      }
+    }
+  }
+
+  @Test
   default void forgivingTakesBackNoLockButItsOwn() {
     Scene scene = scene();
     Rule rule = bothPoints(Limit.log(3, Duration.ofMinutes(5))).get(1);

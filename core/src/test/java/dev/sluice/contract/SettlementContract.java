@@ -15,6 +15,7 @@ import dev.sluice.Settlement;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 
@@ -46,7 +47,7 @@ public interface SettlementContract {
           List.of(Settlement.GIVEN_BACK, Settlement.CONFIRMED, Settlement.of(1))) {
         assertThat(await(scene.limiter(rule).settle(late, each)))
             .as("%s", limit)
-            .isEqualTo(new Settled(false, 0));
+            .isEqualTo(Settled.NOT_DONE);
       }
       assertThat(scene.left(rule)).as("%s", limit).isEqualTo(2);
     }
@@ -63,7 +64,7 @@ public interface SettlementContract {
 
       assertThat(await(scene.limiter(rule).settle(receipt, Settlement.of(3))))
           .as("%s", limit)
-          .isEqualTo(new Settled(true, 0));
+          .isEqualTo(new Settled(true, Map.of()));
       assertThat(scene.left(rule)).as("%s", limit).isEqualTo(3);
       scene.clock.advanceMicros(9_999_999);
       assertThat(await(scene.limiter(rule).settle(receipt, 3))).as("%s: again", limit).isFalse();
@@ -195,7 +196,7 @@ public interface SettlementContract {
       Receipt receipt = scene.receipt(rule, 2);
 
       assertThat(await(scene.limiter(rule).settle(receipt, Settlement.CONFIRMED)))
-          .isEqualTo(new Settled(true, 0));
+          .isEqualTo(new Settled(true, Map.of()));
       assertThat(await(scene.limiter(rule).giveBack(receipt))).as("%s", limit).isFalse();
       assertThat(scene.left(rule)).as("%s", limit).isEqualTo(3);
     }

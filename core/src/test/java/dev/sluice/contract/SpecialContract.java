@@ -10,6 +10,8 @@ import dev.sluice.Decision;
 import dev.sluice.Identity;
 import dev.sluice.Limit;
 import dev.sluice.Limiter;
+import dev.sluice.Lock;
+import dev.sluice.LockPage;
 import dev.sluice.Rule;
 import dev.sluice.Terms;
 import java.time.Duration;
@@ -144,6 +146,88 @@ public interface SpecialContract {
     assertThat(scene.told(scene.take(lenient, Identity.of("apiKey", "k"), 1)))
         .isEqualTo("allowed []");
     assertThat(scene.told(scene.take(strict, ANN.with("ip", "10.0.0.1"), 1))).startsWith("allowed");
+  }
+
+  @Test
+  default void everyoneIsOneAccountForAllCallers() {
+    Scene scene = scene();
+    Rule rule = Rule.named("all").by("everyone").limit(Limit.log(3, TEN)).build();
+
+    assertThat(scene.told(scene.take(rule, ANN, 1))).isEqualTo("allowed [2 of 3, reset 10s]");
+    assertThat(scene.take(rule, BOB, 1).allowed()).isTrue();
+    assertThat(scene.told(scene.take(rule, Identity.none(), 1)))
+        .isEqualTo("allowed [0 of 3, reset 10s]");
+    assertThat(scene.take(rule, ANN, 1).allowed()).isFalse();
+  }
+
+  @Test
+  default void everyoneStandsBesideOtherIdentities() {
+    Scene scene = scene();
+    Rule rule = Rule.named("both").by("everyone", "member").limit(Limit.log(2, TEN)).build();
+
+    assertThat(scene.told(scene.take(rule, ANN, 1)))
+        .isEqualTo(
+            "allowed [both:everyone=all 1 of 2, reset 10s; both:member=ann 1 of 2, reset 10s]");
+    assertThat(scene.take(rule, BOB, 1).allowed()).isTrue();
+    assertThat(scene.take(rule, BOB, 1).allowed()).as("two of two together").isFalse();
+  }
+
+  @Test
+  default void exemptCallerIsNotCountedWithEveryone() {
+    Scene scene = scene();
+    Rule rule =
+        Rule.named("all")
+            .by("everyone")
+            .limit(Limit.log(1, TEN))
+            .exempt(Map.of("member", "ann"))
+            .build();
+
+    assertThat(scene.told(scene.take(rule, ANN, 1))).isEqualTo("allowed []");
+    assertThat(scene.take(rule, BOB, 1).allowed()).isTrue();
+    assertThat(scene.take(rule, Identity.none(), 1).allowed()).isFalse();
+  }
+
+  @Test
+  default void lockOfEveryoneIsListedAndLiftedWithoutFreeingOneCaller() {
+    Scene scene = scene();
+    Rule rule =
+        Rule.named("both")
+            .by("everyone", "member")
+            .limit(Limit.log(1, TEN))
+            .lock(Lock.of(TEN).onLimit())
+            .build();
+    Limiter limiter = scene.limiter(rule);
+    scene.take(rule, ANN, 1);
+
+    LockPage locks = Scene.await(limiter.locks("both", 10, null));
+    assertThat(locks.locks())
+        .extracting(lock -> lock.account().identity().toString())
+        .containsExactlyInAnyOrder("everyone=all", "member=ann");
+    assertThat(Scene.await(limiter.lift("both", ANN))).isTrue();
+    assertThat(scene.take(rule, BOB, 1).allowed()).as("everyone is still locked").isFalse();
+    assertThat(Scene.await(limiter.lift("both", Identity.parse("everyone=all")))).isTrue();
+    assertThat(scene.take(rule, BOB, 1).allowed()).isTrue();
+    assertThat(Scene.await(limiter.lift("both", Identity.none()))).as("by no facets").isTrue();
+  }
+
+  @Test
+  default void overrideForARangeHoldsForEachAddressOnItsOwnAccount() {
+    Scene scene = scene();
+    Rule rule =
+        Rule.named("test")
+            .by("ip")
+            .limit(Limit.log(1, TEN))
+            .override(Map.of("ip", "10.0.0.0/8"), null, Terms.of(Limit.log(2, TEN)))
+            .build();
+
+    for (String ip : List.of("10.0.0.1", "10.255.0.9")) {
+      Identity caller = Identity.of("ip", ip);
+      assertThat(scene.told(scene.take(rule, caller, 1))).isEqualTo("allowed [1 of 2, reset 10s]");
+      assertThat(scene.take(rule, caller, 1).allowed()).isTrue();
+      assertThat(scene.take(rule, caller, 1).allowed()).isFalse();
+    }
+    assertThat(scene.told(scene.take(rule, Identity.of("ip", "11.0.0.1"), 1)))
+        .isEqualTo("allowed [0 of 1, reset 10s]");
   }
 
   @Test

@@ -19,6 +19,7 @@ public abstract class StoreContract
         LockPointContract,
         ReservationContract,
         SettlementContract,
+        BucketRefundContract,
         DebtContract,
         CostsContract,
         CalendarContract,

@@ -8,7 +8,9 @@ import dev.sluice.Lock;
 import dev.sluice.Terms;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 
 /** One account: all its limits, its lock, and what is open. */
 final class AccountModel {
@@ -19,6 +21,8 @@ final class AccountModel {
   private int locksInARow;
   private long open;
   private long openUntil;
+  private long given;
+  private final Map<Object, Long> givenBefore = new HashMap<>();
 
   AccountModel(Terms terms) {
     this.terms = terms;
@@ -81,7 +85,7 @@ final class AccountModel {
   boolean lift(long now, boolean keepUsage) {
     boolean was = lockLeft(now) > 0;
     lockedUntil = Math.min(lockedUntil, now);
-    if (!keepUsage) {
+    if (was && !keepUsage) {
       locksInARow = 0;
       forget();
     }
@@ -102,6 +106,7 @@ final class AccountModel {
     boolean hadRoom = hasRoomWithoutOpen(now, 1);
     boolean overdraws = !hasRoomWithoutOpen(now, cost);
     boolean mayLock = lock != null && lockLeft(now) == 0 && canEverFit(now, cost);
+    givenBefore.put(owner, given);
     List<Long> uncharged =
         add(
             now,
@@ -134,8 +139,12 @@ final class AccountModel {
     }
   }
 
-  void forgive() {
-    forget();
+  /** Forgets what was used, and closes the call's own reservation; others stay open. */
+  void forgive(long now, long cost, long heldUntil) {
+    limits.forEach(LimitModel::forget);
+    if (heldUntil > now) {
+      open = Math.max(0, open(now) - cost);
+    }
   }
 
   /**
@@ -153,7 +162,12 @@ final class AccountModel {
         open = Math.max(0, open(now) - cost);
       }
       if (actual < cost) {
-        limits.forEach(limit -> limit.giveBack(now, owner, cost - actual));
+        long since = given - givenBefore.getOrDefault(owner, 0L);
+        given +=
+            limits.stream()
+                .mapToLong(limit -> limit.giveBack(now, owner, cost - actual, since))
+                .max()
+                .orElse(0);
       }
       boolean usedUp = wasOpen && hadRoom && !hasRoomWithoutOpen(now, 1);
       if (lock != null && lock.on() == Lock.On.LIMIT && lockLeft(now) == 0 && usedUp) {

@@ -53,7 +53,7 @@ class Broken extends ForwardingStore {
     List<Receipt.Mark> marks =
         entry.marks().stream().map(mark -> new Receipt.Mark(mark.micros(), 1L << 50)).toList();
     return new Receipt.Entry(
-        entry.account(), entry.terms(), entry.cost(), marks, entry.locked(), false);
+        entry.account(), entry.terms(), entry.cost(), marks, 0, entry.locked(), false);
   }
 
   static <T> T await(CompletionStage<T> stage) {

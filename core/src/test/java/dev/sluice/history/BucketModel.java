@@ -14,7 +14,10 @@ final class BucketModel implements LimitModel {
   private final BigInteger token;
   private final BigInteger perMicro;
   private BigInteger fullAt = BigInteger.ZERO;
-  private final Map<Object, BigInteger> fullAfter = new HashMap<>();
+  private final Map<Object, Taken> taken = new HashMap<>();
+
+  /** What an owner took, when, and when the bucket would have been full after it. */
+  private record Taken(long at, BigInteger parts, BigInteger fullAt) {}
 
   BucketModel(Limit.TokenBucket limit) {
     this.capacity = limit.capacity();
@@ -72,25 +75,32 @@ final class BucketModel implements LimitModel {
     BigInteger most = tokens(manner == Manner.RECORDED ? capacity + debt : capacity);
     BigInteger after = wanted.min(before.max(most));
     fullAt = at(now).add(after);
-    fullAfter.put(owner, fullAt);
-    return wanted
-        .subtract(after)
-        .add(token)
-        .subtract(BigInteger.ONE)
-        .divide(token)
-        .longValueExact();
+    taken.put(owner, new Taken(now, tokens(cost), fullAt));
+    return tokensOf(wanted.subtract(after));
+  }
+
+  private long tokensOf(BigInteger parts) {
+    return parts.add(token).subtract(BigInteger.ONE).divide(token).longValueExact();
   }
 
   @Override
   public void forget() {
     fullAt = BigInteger.ZERO;
-    fullAfter.clear();
+    taken.clear();
   }
 
   @Override
-  public void giveBack(long now, Object owner, long amount) {
-    BigInteger full = fullAfter.getOrDefault(owner, BigInteger.ZERO);
-    BigInteger stillOut = full.subtract(at(now)).max(BigInteger.ZERO);
-    fullAt = fullAt.subtract(tokens(amount).min(stillOut));
+  public long giveBack(long now, Object owner, long amount, long givenSince) {
+    Taken its = taken.get(owner);
+    if (its == null) {
+      return 0;
+    }
+    BigInteger left = its.fullAt.subtract(at(now)).subtract(tokens(givenSince));
+    BigInteger own = its.parts.subtract(at(now).subtract(at(its.at)));
+    BigInteger out = left.max(own).max(BigInteger.ZERO);
+    BigInteger back = tokens(amount).min(out).min(lacking(now));
+    boolean isLast = left.equals(lacking(now));
+    fullAt = fullAt.subtract(back);
+    return isLast ? 0 : tokensOf(back);
   }
 }

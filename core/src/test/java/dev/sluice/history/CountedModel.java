@@ -92,7 +92,7 @@ abstract sealed class CountedModel implements LimitModel permits LogModel, Parts
   }
 
   @Override
-  public void giveBack(long now, Object owner, long amount) {
+  public long giveBack(long now, Object owner, long amount, long givenSince) {
     long left = amount;
     for (int i = 0; i < events.size(); i++) {
       Event event = events.get(i);
@@ -103,5 +103,6 @@ abstract sealed class CountedModel implements LimitModel permits LogModel, Parts
       }
     }
     events.removeIf(event -> event.cost == 0);
+    return 0;
   }
 }

@@ -40,8 +40,13 @@ interface LimitModel {
   /** Counts a cost; says how much of it was too much to be recorded. */
   long add(long now, Object owner, long cost, Manner manner);
 
-  /** Undoes what an owner took, up to an amount, as far as it has not come back by itself. */
-  void giveBack(long now, Object owner, long amount);
+  /**
+   * Undoes what an owner took, up to an amount, as far as it has not come back by itself.
+   *
+   * @param givenSince what others were given back since the owner took
+   * @return how much of it was given back although others have taken since
+   */
+  long giveBack(long now, Object owner, long amount, long givenSince);
 
   /** Forgets everything. */
   void forget();

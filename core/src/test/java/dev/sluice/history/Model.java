@@ -17,6 +17,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
+import java.util.TreeMap;
 
 /** Every account of a history: says what a store must answer. */
 final class Model {
@@ -191,7 +192,7 @@ final class Model {
 
   Settled settle(Object call, Settlement settlement, long now) {
     Taking taking = receipts.get(call);
-    Settled nothing = new Settled(false, 0);
+    Settled nothing = Settled.NOT_DONE;
     if (taking == null || taking.entries.isEmpty()) {
       return nothing;
     }
@@ -202,7 +203,7 @@ final class Model {
       return nothing;
     }
     settledUntil.put(call, Math.max(taking.end, now + RESEND));
-    long uncharged = 0;
+    Map<String, Long> uncharged = new TreeMap<>();
     for (Taken each : taking.entries) {
       AccountModel account = account(each.charge);
       long actual = actual(settlement, each);
@@ -211,15 +212,19 @@ final class Model {
         account.unlock(now, taking.at);
       }
       if (forgiven) {
-        account.forgive();
+        account.forgive(now, each.charge.cost(), taking.heldUntil);
       } else {
-        uncharged += account.settle(now, call, each.charge.cost(), actual, taking.heldUntil, late);
+        uncharged.merge(
+            each.charge.account().rule(),
+            account.settle(now, call, each.charge.cost(), actual, taking.heldUntil, late),
+            Long::sum);
       }
     }
     if (taking.entries.stream().allMatch(each -> actual(settlement, each) == 0)
         && taking.entries.stream().anyMatch(each -> each.charge.cost() > 0)) {
       ids.values().removeIf(seen -> seen.call.equals(call)); // nothing counts for it any more
     }
+    uncharged.values().removeIf(cost -> cost == 0);
     return new Settled(true, uncharged);
   }
 

@@ -94,12 +94,29 @@ class HttpAnswerTest {
   void aLockIsAnotherKindOfRefusal() {
     Balance locked = new Balance(ANN, TEN, true, 10, 60_000_000, 0, 1_900_000_000_000_001L);
 
-    HttpAnswer answer = HttpAnswer.of(denied(locked), HeaderProfile.X_RATELIMIT);
+    HttpAnswer answer = HttpAnswer.of(denied(locked), HeaderProfile.BOTH);
 
-    assertThat(answer.headers()).containsEntry("X-RateLimit-Reset", "60");
+    assertThat(answer.headers())
+        .containsEntry("Retry-After", "60")
+        .containsEntry("X-RateLimit-Reset", "60")
+        .containsEntry("X-RateLimit-Remaining", "0")
+        .containsEntry("RateLimit", "\"Api\";r=0;t=60");
     assertThat(answer.problem())
         .contains("#abnormal-usage-detected\"", "\"restrictedUntil\":1900000000001")
         .contains("\"violated-policies\":[\"Api\"]");
+  }
+
+  /** A lock that was set by hand has nothing to do with a limit, and looks like any other here. */
+  @Test
+  void aLockIsNotExplainedByALimit() {
+    Balance locked = new Balance(ANN, TEN, true, 10, 60_000_000, 0, 1_900_000_000_000_001L);
+
+    HttpAnswer answer = HttpAnswer.of(denied(locked), HeaderProfile.NONE);
+
+    assertThat(answer.problem())
+        .contains("\"title\":\"Locked out for a while\"")
+        .contains(
+            "\"detail\":\"Rule 'Api' has locked this caller out until 2030-03-17T17:46:41Z; it will pass in 1m.\"");
   }
 
   @ParameterizedTest

@@ -1,6 +1,7 @@
 package dev.sluice.http;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
 import dev.sluice.Facet;
@@ -65,6 +66,27 @@ class RequestFacetsTest {
         .isEqualTo(Identity.of(Map.of("session", "s1", "member", "ann", "promo", "x y")));
   }
 
+  @Test
+  void facetThatTheCallerSuppliesIsNoPartOfARequest() {
+    Rule strict = Rule.named("login").by("login").limit(LIMIT).build();
+    Rule lenient =
+        Rule.named("lenient").by("login", "ip").limit(LIMIT).missing(Rule.Missing.SKIP).build();
+    Rules rules =
+        Rules.of(
+            List.of(strict, lenient),
+            List.of(
+                new Facet("login", Source.CALLER, "", false),
+                new Facet("ip", Source.CLIENT_ADDRESS, "", false)));
+    RequestFacets facets = RequestFacets.of(rules, ClientAddress.ofPeer());
+
+    assertThat(facets.identity(List.of("lenient"), request()))
+        .isEqualTo(Identity.of("ip", "192.0.2.1"));
+    assertThat(
+            catchThrowableOfType(
+                UnreadableRequest.class, () -> facets.identity(List.of("login"), request())))
+        .hasMessageContaining("facet 'login': the code that asks supplies it, not the request");
+  }
+
   private static Identity identity(String rule) {
     return FACETS.identity(List.of(rule), request());
   }
@@ -89,6 +111,67 @@ class RequestFacetsTest {
             "facet 'member': the request has no header X-Member-Code",
             "facet 'promo': the request has no query parameter promo",
             "facet 'session': the request has no cookie SESSION");
+  }
+
+  @Test
+  void exemptCallerNeedsNoFacet() {
+    Rules rules =
+        Rules.of(
+            List.of(
+                Rule.named("keyed")
+                    .by("apiKey")
+                    .limit(LIMIT)
+                    .exempt(Map.of("ip", "10.1.0.0/16"))
+                    .build(),
+                Rule.named("other").by("apiKey").limit(LIMIT).build()),
+            RULES.facets().values());
+    RequestFacets facets = RequestFacets.of(rules, ClientAddress.ofPeer());
+
+    assertThat(facets.identity(List.of("keyed"), Parts.from("10.1.2.3")))
+        .isEqualTo(Identity.of("ip", "10.1.2.3"));
+    for (List<String> asked : List.of(List.of("keyed", "other"), List.of("keyed"))) {
+      String from = asked.size() == 1 ? "10.2.0.1" : "10.1.2.3";
+      assertThat(
+              catchThrowableOfType(
+                      UnreadableRequest.class, () -> facets.identity(asked, Parts.from(from)))
+                  .errors())
+          .containsExactly("facet 'apiKey': the request has no header X-Api-Key");
+    }
+  }
+
+  @Test
+  void ruleForEveryoneNeedsNoFacet() {
+    Rules rules = Rules.of(Rule.named("all").by("everyone").limit(LIMIT).build());
+    RequestFacets facets = RequestFacets.of(rules, ClientAddress.ofPeer());
+
+    assertThat(facets.identity(List.of("all"), Parts.from("10.1.2.3"))).isEqualTo(Identity.none());
+  }
+
+  @Test
+  void addressThatSomebodyNamesIsBroughtIntoTheFormOfCallersOrRefused() {
+    assertThat(FACETS.canonical("ip", "2001:DB8::7")).isEqualTo("2001:db8::/64");
+    assertThat(FACETS.canonical("ip", "2001:db8::/64")).isEqualTo("2001:db8::/64");
+    assertThat(FACETS.canonical("ip", "::ffff:192.0.2.7")).isEqualTo("192.0.2.7");
+    assertThat(FACETS.canonical("ip", "")).isEmpty();
+    assertThat(FACETS.canonical("member", "999.1.1.1")).isEqualTo("999.1.1.1");
+    for (String none : List.of("999.1.1.1", "ann", "10.0.0.0/8", "2001:db8::/48", "1.2.3")) {
+      assertThatThrownBy(() -> FACETS.canonical("ip", none))
+          .isInstanceOf(IllegalArgumentException.class)
+          .hasMessage(
+              "facet 'ip': '%s' (expected: an address such as 192.0.2.7 or 2001:db8::7, or an IPv6"
+                      .formatted(none)
+                  + " range of /64)");
+    }
+  }
+
+  @Test
+  void everyProblemIsToldAtOnce() {
+    Parts twice = Parts.from("192.0.2.1").header("X-Member-Code", "a").header("X-Member-Code", "b");
+
+    assertThat(errors(twice, "pair"))
+        .containsExactly(
+            "facet 'member': the request has header X-Member-Code 2 times (expected: once)",
+            "facet 'promo': the request has no query parameter promo");
   }
 
   @Test

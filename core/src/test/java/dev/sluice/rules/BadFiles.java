@@ -69,6 +69,8 @@ final class BadFiles {
     calendars();
     locks();
     overrides();
+    addresses();
+    everyone();
     facets();
     shapes();
     syntax();
@@ -191,7 +193,31 @@ final class BadFiles {
     yaml(
         "short form in other words",
         rule("limit: 3 every 30m"),
-        "r.yaml:3  rule 'a': limit is '3 every 30m' (expected: such as 3 per 30m,");
+        "r.yaml:3  rule 'a': limit is '3 every 30m' (did you mean '3 per 30m'?)");
+    yaml(
+        "short form that resembles none",
+        rule("limit: thrice"),
+        "r.yaml:3  rule 'a': limit is 'thrice' (expected: such as 3 per 30m, or one of");
+    yaml(
+        "a second in words",
+        rule("limit: 10 per second"),
+        "r.yaml:3  rule 'a': per is 'second' (did you mean '1s'?)");
+    yaml(
+        "a unit without a number",
+        rule("limit: 10 per s"),
+        "r.yaml:3  rule 'a': per is 's' (did you mean '1s'?)");
+    yaml(
+        "minutes in words",
+        rule("limit: 10 per 1 minute"),
+        "r.yaml:3  rule 'a': per is '1 minute' (did you mean '1m'?)");
+    yaml(
+        "a slash",
+        rule("limit: 10/s"),
+        "r.yaml:3  rule 'a': limit is '10/s' (did you mean '10 per 1s'?)");
+    yaml(
+        "a lock in words",
+        rule("limit: 3 per 30m\nlock: 30 minutes"),
+        "r.yaml:4  rule 'a': lock is '30 minutes' (did you mean '30m'?)");
   }
 
   private static void calendars() {
@@ -202,11 +228,25 @@ final class BadFiles {
     deep(
         "zone that resembles none",
         rule("limits:\n  - fixed-window: {limit: 3, per: month, zone: Middle-earth/Shire}"),
-        "r.yaml:4  rule 'a': zone is 'Middle-earth/Shire' (expected: a time zone such as");
+        "r.yaml:4  rule 'a': zone is 'Middle-earth/Shire' (expected: a region such as");
     yaml(
         "calendar unit in the short form",
         rule("limit: 3 per month"),
-        "r.yaml:3  rule 'a': per is 'month' (expected: a duration such as 1d; calendar units");
+        "r.yaml:3  rule 'a': per is 'month' (expected: a duration such as 30d; calendar units need"
+            + " fixed-window: {limit: 3, per: month})");
+    yaml(
+        "zone in the short form",
+        rule("limit: 1000 per day zone Asia/Taipei"),
+        "r.yaml:3  rule 'a': limit is '1000 per day zone Asia/Taipei' (expected: fixed-window:"
+            + " {limit: 1000, per: day, zone: Asia/Taipei})");
+    deep(
+        "abbreviated zone",
+        rule("limits:\n  - fixed-window: {limit: 3, per: month, zone: CST}"),
+        "r.yaml:4  rule 'a': zone is 'CST' (expected: a region such as Asia/Taipei or");
+    deep(
+        "zone without its continent",
+        rule("limits:\n  - fixed-window: {limit: 3, per: month, zone: taipei}"),
+        "r.yaml:4  rule 'a': zone is 'taipei' (did you mean 'Asia/Taipei'?)");
     yaml(
         "zone without a calendar unit",
         rule("limits:\n  - fixed-window: {limit: 3, per: 1d, zone: Europe/Berlin}"),
@@ -247,6 +287,14 @@ final class BadFiles {
         "lockMemory without a lock",
         rule("limit: 3 per 30m\nlockMemory: 1h"),
         "r.yaml:4  rule 'a': lockMemory is there without a lock (expected: lock)");
+    yaml(
+        "lockOn without a lock",
+        rule("limit: 3 per 30m\nlockOn: limit"),
+        "r.yaml:4  rule 'a': lockOn is there without a lock (expected: lock)");
+    yaml(
+        "lock on something else",
+        rule("limit: 3 per 30m\nlock: 30m\nlockOn: limits"),
+        "r.yaml:5  rule 'a': lockOn is 'limits' (did you mean 'limit'?)");
   }
 
   private static void overrides() {
@@ -256,7 +304,7 @@ final class BadFiles {
         "r.yaml:5  rule 'a': override: when is missing (expected: the facets it is for,");
     yaml(
         "override that changes nothing",
-        rule("limit: 3 per 30m\noverrides:\n  - when: {ip: x}"),
+        rule("limit: 3 per 30m\noverrides:\n  - when: {member: x}"),
         "r.yaml:5  rule 'a': override: nothing is different (expected: limit, limits or lock)");
     yaml(
         "override for nobody",
@@ -264,16 +312,61 @@ final class BadFiles {
         "r.yaml:5  rule 'a': when is an empty mapping (expected: such as {apiKey: acme})");
     yaml(
         "override until no time",
-        rule("limit: 3 per 30m\noverrides:\n  - {when: {ip: x}, until: soon, lock: 1m}"),
+        rule("limit: 3 per 30m\noverrides:\n  - {when: {member: x}, until: soon, lock: 1m}"),
         "r.yaml:5  rule 'a': until is 'soon' (expected: a time such as 2030-01-01T00:00:00Z)");
     yaml(
         "override with a bad limit",
-        rule("limit: 3 per 30m\noverrides:\n  - when: {ip: x}\n    limit: 0 per 30m"),
+        rule("limit: 3 per 30m\noverrides:\n  - when: {member: x}\n    limit: 0 per 30m"),
         "r.yaml:6  rule 'a': limit is 0 (expected: at least 1)");
     yaml(
         "exemption without facets",
         rule("limit: 3 per 30m\nexempt:\n  - 192.0.2.1"),
         "r.yaml:5  rule 'a': exempt is '192.0.2.1' (expected: such as {apiKey: acme})");
+  }
+
+  private static void addresses() {
+    deep(
+        "exempt address that is none",
+        rule("limit: 3 per 30m\nexempt:\n  - {ip: 999.1.1.1}"),
+        "r.yaml:5  rule 'a': ip is '999.1.1.1' (expected: an address or a range, such as");
+    deep(
+        "range with bits behind its prefix",
+        rule("limit: 3 per 30m\nexempt: [{ip: 10.1.2.3/8}]"),
+        "r.yaml:4  rule 'a': ip is '10.1.2.3/8' (expected: no bits behind the prefix: 10.0.0.0/8)");
+    deep(
+        "IPv4 written as IPv6",
+        rule("limit: 3 per 30m\nexempt: [{ip: '::ffff:10.9.9.9'}]"),
+        "r.yaml:4  rule 'a': ip is '::ffff:10.9.9.9' (expected: IPv4 written as IPv4, such as");
+    deep(
+        "single IPv6 address",
+        rule("limit: 3 per 30m\nexempt: [{ip: '2001:db8::5'}]"),
+        "r.yaml:4  rule 'a': ip is '2001:db8::5' (expected: 2001:db8::/64, as IPv6 clients are"
+            + " counted; or 2001:db8::5/128 if yours are counted by address)");
+    deep(
+        "range for a facet that is no address",
+        rule("limit: 3 per 30m\noverrides: [{when: {apiKey: 10.0.0.0/8}, lock: 30m}]"),
+        "r.yaml:4  rule 'a': apiKey is the range '10.0.0.0/8' (expected: ranges only for a facet"
+            + " that is client-address)");
+    deep(
+        "range for an ip that comes from a header",
+        "facets: {ip: {header: X-Real-IP}}\n"
+            + rule("limit: 3 per 30m\nexempt: [{ip: 10.0.0.0/8}]"),
+        "r.yaml:5  rule 'a': ip is the range '10.0.0.0/8' (expected: ranges only for a facet that");
+  }
+
+  private static void everyone() {
+    yaml(
+        "everyone joined with a facet",
+        rule("by: everyone+ip\nlimit: 3 per 30m"),
+        "r.yaml:3  rule 'a': by is 'everyone+ip' (expected: everyone by itself; it counts all");
+    yaml(
+        "facet called everyone",
+        "facets: {everyone: principal}\nrules: {}\n",
+        "r.yaml:1  facet name is 'everyone' (expected: another name; this one stands for all");
+    yaml(
+        "exemption by everyone",
+        rule("limit: 3 per 30m\nexempt: [{everyone: all}]"),
+        "r.yaml:4  rule 'a': facet name is 'everyone' (expected: another name; this one stands");
   }
 
   private static String names(int count) {
@@ -285,6 +378,11 @@ final class BadFiles {
         "count by an unknown facet",
         "facets: {member: {header: X-Member}}\n" + rule("by: [membr]\nlimit: 3 per 30m"),
         "r.yaml:4  rule 'a': by is the unknown facet 'membr' (did you mean 'member'?)");
+    deep(
+        "count by a facet that only code could supply",
+        "facets: {member: {header: X-Member}}\n" + rule("by: [login]\nlimit: 3 per 30m"),
+        "r.yaml:4  rule 'a': by is the unknown facet 'login' (expected: member; or facets: login:"
+            + " caller if your code supplies it)");
     yaml(
         "facet from nowhere",
         "facets:\n  ip: cleint-address\nrules: {}\n",

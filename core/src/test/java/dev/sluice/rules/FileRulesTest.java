@@ -231,6 +231,29 @@ class FileRulesTest {
   }
 
   @Test
+  void doubtsAreLoggedWithTheRulesThatHaveThem() throws IOException {
+    Logger logger = (Logger) LoggerFactory.getLogger(RuleSource.class);
+    ListAppender<ILoggingEvent> logged = new ListAppender<>();
+    logged.start();
+    logger.addAppender(logged);
+    try {
+      rename(file, "rules: {a: {limit: 2 per 1h, lock: 1m}}");
+      Until.within(SECOND, "in force", () -> !source.rules().warnings().isEmpty());
+      Until.within(SECOND, "logged", () -> logged.list.size() > 1);
+
+      assertThat(logged.list)
+          .filteredOn(event -> event.getLevel() == Level.WARN)
+          .extracting(ILoggingEvent::getFormattedMessage)
+          .containsExactly(
+              file
+                  + ":1  warning: rule 'a': lock is 1m, and the limit by itself keeps callers out"
+                  + " for 1h: nobody will notice the lock (expected: at least 1h)");
+    } finally {
+      logger.detachAppender(logged);
+    }
+  }
+
+  @Test
   void deletedFileKeepsItsRules() throws IOException {
     Files.delete(file);
     Until.within(SECOND, "missing", () -> source.failure().isPresent());

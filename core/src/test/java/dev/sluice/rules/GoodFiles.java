@@ -16,6 +16,7 @@ final class GoodFiles {
       facets:
         user: principal
         visit: session
+        login: caller
         tenant: {claim: tid}
         token: {from: principal, secret: true}
         email: {claim: email, normalize: [lowercase, trim]}
@@ -37,6 +38,11 @@ final class GoodFiles {
             - sliding-window: {limit: 5, per: 1h}
         one:
           limit: {sliding-log: {limit: 7, per: 10s}}
+        guard:
+          by: [everyone, user]
+          limit: 3 per 30m
+          lock: 30m
+          lockOn: limit
       """;
 
   static final String OVERRIDES =
@@ -48,11 +54,20 @@ final class GoodFiles {
           lockMemory: 1d
           countDenied: true
           overrides:
-            - {when: {ip: more}, limit: 5 per 30m}
-            - {when: {ip: longer}, lock: 1h}
-            - {when: {ip: memory}, lockMemory: 2d}
-            - {when: {ip: never}, lock: none}
+            - {when: {ip: 192.0.2.1}, limit: 5 per 30m}
+            - {when: {ip: 10.0.0.0/8}, lock: 1h}
+            - {when: {ip: "2001:db8::/64"}, lockMemory: 2d}
+            - {when: {member: never}, lock: none}
             - {when: {member: 007}, until: 2030-01-01T00:00:00+01:00, countDenied: false}
+            - {when: {member: early}, lockOn: limit}
+        b:
+          limit: 3 per 30m
+          lock: 30m
+          lockOn: limit
+          overrides:
+            - {when: {member: longer}, lock: 1h}
+            - {when: {member: memory}, lockMemory: 1d}
+            - {when: {member: late}, lockOn: denial}
       """;
 
   static List<String> all() throws IOException {

@@ -6,17 +6,24 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import dev.sluice.Rule;
 import dev.sluice.RuleSource;
 import dev.sluice.Rules;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
 import java.time.Instant;
 import java.util.Optional;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 
 class LayeredRulesTest {
+
+  private static final Duration PATIENCE = Duration.ofSeconds(20);
 
   /** A layer that is changed by hand. */
   private static final class Layer implements RuleSource {
     private final AtomicInteger closed = new AtomicInteger();
-    private Rules rules;
+    private volatile Rules rules;
     private Optional<Failure> failure = Optional.empty();
 
     Layer(String text) {
@@ -107,6 +114,17 @@ class LayeredRulesTest {
   }
 
   @Test
+  void openLayersMayCountByFacetsThatNoLayerNames() {
+    low.set("facets: {ip: client-address}\nrules: {a: {by: [ip], limit: 1 per 1s}}");
+    high.set("rules: {b: {by: [member], limit: 1 per 1s}}");
+
+    Rules rules = LayeredRules.open(low, high).rules();
+
+    assertThat(rules.size()).isEqualTo(2);
+    assertThat(rules.facets()).containsOnlyKeys("ip");
+  }
+
+  @Test
   void failuresOfAllLayersAreToldSinceTheFirst() {
     LayeredRules layered = LayeredRules.of(low, high);
     Instant first = Instant.parse("2025-03-01T12:00:00Z");
@@ -115,6 +133,31 @@ class LayeredRulesTest {
 
     assertThat(layered.failure())
         .contains(new RuleSource.Failure(first, "low is bad\nhigh is bad"));
+  }
+
+  @Test
+  void fileWithoutWhatIsRequiredIsRefusedAtOnceAndTakenOnceAnotherLayerHasIt(@TempDir Path folder)
+      throws IOException {
+    Path file = Files.writeString(folder.resolve("rules.yaml"), "rules: {x: {limit: 1 per 1s}}");
+    try (FileRules below = FileRules.watch(file)) {
+      LayeredRules.of(below, high).require(LayeredRulesTest::checkHasX);
+      Rules before = below.rules();
+
+      Files.writeString(file, "rules: {y: {limit: 1 per 1s}}");
+      Until.within(PATIENCE, "refused", () -> below.failure().isPresent());
+      assertThat(below.failure().orElseThrow().message()).isEqualTo("x is missing");
+      assertThat(below.rules()).isSameAs(before);
+
+      high.set("rules: {x: {limit: 20 per 1s}}");
+      Until.within(PATIENCE, "taken", () -> below.failure().isEmpty());
+      assertThat(below.rules().toString()).isEqualTo("[y]");
+    }
+  }
+
+  private static void checkHasX(Rules rules) {
+    if (rules.find("x") == null) {
+      throw new IllegalArgumentException("x is missing");
+    }
   }
 
   @Test

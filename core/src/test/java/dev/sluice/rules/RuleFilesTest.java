@@ -49,13 +49,18 @@ class RuleFilesTest {
         .extracting(Rule::toString)
         .containsExactly(
             "BankAccountUpdate: 2 per 2m by member, ip",
-            "SecureForgotAccount: 3 per 30m, then locked for 30m by login",
-            "SecureLogin: 2 per 1d, then locked for 1m, then 10m, then 1d (remembered for 1d) by login",
+            "SecureForgotAccount: 3 per 30m, then locked for 30m as soon as it is used up by"
+                + " login+ip",
+            "SecureLogin: 5 per 10m, then locked for 10m, then 1h, then 1d (remembered for 1d) as"
+                + " soon as it is used up by login+ip",
+            "SecureLoginAddress: 50 per 10m, then locked for 10m as soon as it is used up by ip",
+            "SecureLoginAccount: 500 per 1h, then locked for 1h as soon as it is used up by login",
             "PromoQuery: 10 per 1m by member+promo",
             "Api: 100 at once, 10 more every 1s and 2400 per 1h, precision 1m"
                 + " and 100000 per month in Europe/Berlin by apiKey",
             "NewCrawlerRule: 60 per 1m by ip",
             "Everyone: 1000 at once, 1000 more every 1d by ip",
+            "Exports: 20 per 1m by everyone",
             "Knocking: 5 per 1m, denied calls count by ip");
     assertThat(rule(rules, "Api"))
         .isEqualTo(
@@ -72,6 +77,7 @@ class RuleFilesTest {
                     Instant.parse("2030-01-01T00:00:00Z"),
                     Terms.of(Limit.bucket(1000, 100, Duration.ofSeconds(1))))
                 .exempt(Map.of("apiKey", "health-probe"))
+                .exempt(Map.of("ip", "192.0.2.0/24"))
                 .build());
     assertThat(rule(rules, "NewCrawlerRule").enforced()).isFalse();
     assertThat(rules.facets())
@@ -79,6 +85,7 @@ class RuleFilesTest {
         .containsEntry("apiKey", new Facet("apiKey", Facet.Source.HEADER, "X-Api-Key", true))
         .containsEntry("session", new Facet("session", Facet.Source.COOKIE, "SESSION", false))
         .hasSize(7);
+    assertThat(rules.warnings()).isEmpty();
   }
 
   @Test
@@ -125,10 +132,16 @@ class RuleFilesTest {
                 .limit(Limit.fixed(4, Duration.ofMinutes(90)))
                 .limit(Limit.sliding(5, Duration.ofHours(1)))
                 .build(),
-            Rule.named("one").limit(Limit.log(7, Duration.ofSeconds(10))).build());
+            Rule.named("one").limit(Limit.log(7, Duration.ofSeconds(10))).build(),
+            Rule.named("guard")
+                .by("everyone", "user")
+                .limit(Limit.log(3, Duration.ofMinutes(30)))
+                .lock(Lock.of(Duration.ofMinutes(30)).onLimit())
+                .build());
     assertThat(rules.facets())
         .containsEntry("user", new Facet("user", Facet.Source.PRINCIPAL, "", false))
         .containsEntry("visit", new Facet("visit", Facet.Source.SESSION, "", false))
+        .containsEntry("login", new Facet("login", Facet.Source.CALLER, "", false))
         .containsEntry("tenant", new Facet("tenant", Facet.Source.CLAIM, "tid", false))
         .containsEntry("token", new Facet("token", Facet.Source.PRINCIPAL, "", true))
         .containsEntry(
@@ -165,7 +178,14 @@ class RuleFilesTest {
             new Terms(List.of(limit), Lock.of(Duration.ofHours(1)), true),
             new Terms(List.of(limit), new Lock(row, Duration.ofDays(2)), true),
             new Terms(List.of(limit), null, true),
-            new Terms(List.of(limit), lock, false));
+            new Terms(List.of(limit), lock, false),
+            new Terms(List.of(limit), lock.onLimit(), true));
+    assertThat(rule(rules, "b").overrides())
+        .extracting(special -> special.terms().lock())
+        .containsExactly(
+            Lock.of(Duration.ofHours(1)).onLimit(),
+            new Lock(List.of(Duration.ofMinutes(30)), Duration.ofDays(1)).onLimit(),
+            Lock.of(Duration.ofMinutes(30)));
   }
 
   @Test

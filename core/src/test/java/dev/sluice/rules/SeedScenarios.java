@@ -3,6 +3,7 @@ package dev.sluice.rules;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.fail;
 
+import dev.sluice.Call;
 import dev.sluice.Decision;
 import dev.sluice.Identity;
 import dev.sluice.Limiter;
@@ -14,6 +15,7 @@ import java.io.InputStream;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.InstantSource;
+import java.util.List;
 import java.util.Objects;
 import java.util.OptionalLong;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -96,10 +98,9 @@ public abstract class SeedScenarios {
 
   // ---- 2. Forgotten password: three tries, then locked ----------------------------------------
 
-  @ParameterizedTest
-  @ValueSource(strings = {"rules.yaml", "seed-rules.xml"})
-  void fourthTryLocksForHalfAnHourToTheMicrosecond(String file) {
-    limitBy(example(file));
+  @Test
+  void fourthTryLocksForHalfAnHourToTheMicrosecond() {
+    limitBy(example("seed-rules.xml"));
     for (int i = 0; i < 3; i++) {
       assertThat(asks("SecureForgotAccount", "login", "ann@mail.example")).isTrue();
       pass(Duration.ofMinutes(1));
@@ -121,15 +122,52 @@ public abstract class SeedScenarios {
     assertThat(asks("SecureForgotAccount", "login", "ann@mail.example")).isTrue();
   }
 
-  @ParameterizedTest
-  @ValueSource(strings = {"rules.yaml", "seed-rules.xml"})
-  void lockOfOneLoginIsNobodyElses(String file) {
-    limitBy(example(file));
+  @Test
+  void thirdTryLocksForHalfAnHourWhereTheRuleLocksOnItsLimit() {
+    limitBy(example("rules.yaml"));
+    for (int i = 0; i < 2; i++) {
+      assertThat(forgotten("ann", "192.0.2.1").locked()).isFalse();
+      pass(Duration.ofMinutes(1));
+    }
+    Instant end = START.plus(Duration.ofMinutes(32));
+
+    Decision third = forgotten("ann", "192.0.2.1");
+    assertThat(third.allowed()).isTrue();
+    assertThat(third.restrictedUntil()).isEqualTo(OptionalLong.of(end.toEpochMilli()));
+
+    at(end.minusNanos(1_000));
+    Decision tooEarly = forgotten("ann", "192.0.2.1");
+    assertThat(tooEarly.allowed()).isFalse();
+    assertThat(tooEarly.retryAfter()).contains(Duration.ofNanos(1_000));
+
+    at(end);
+    assertThat(forgotten("ann", "192.0.2.1").allowed()).isTrue();
+  }
+
+  @Test
+  void lockOfOneLoginIsNobodyElses() {
+    limitBy(example("seed-rules.xml"));
     for (int i = 0; i < 4; i++) {
       asks("SecureForgotAccount", "login", "ann@mail.example");
     }
 
     assertThat(asks("SecureForgotAccount", "login", "ben@mail.example")).isTrue();
+  }
+
+  @Test
+  void strangerLocksNobodyOutFromAnotherAddress() {
+    limitBy(example("rules.yaml"));
+    for (int i = 0; i < 3; i++) {
+      forgotten("ann", "203.0.113.66");
+    }
+
+    assertThat(forgotten("ann", "203.0.113.66").allowed()).isFalse();
+    assertThat(forgotten("ann", "192.0.2.1").allowed()).isTrue();
+    assertThat(forgotten("ben", "203.0.113.66").allowed()).isTrue();
+  }
+
+  private Decision forgotten(String login, String ip) {
+    return decide("SecureForgotAccount", "login", login, "ip", ip);
   }
 
   // ---- 3. MFA resend: settings of a backend, changed while it runs ----------------------------
@@ -219,19 +257,39 @@ public abstract class SeedScenarios {
   @Test
   void lockGrowsWhenItIsEarnedAgainWithinADay() {
     limitBy(example("rules.yaml"));
-    asks("SecureLogin", "login", "ann");
-    asks("SecureLogin", "login", "ann");
 
-    assertThat(lockEarned()).isEqualTo(Duration.ofMinutes(1));
-    pass(Duration.ofMinutes(1));
     assertThat(lockEarned()).isEqualTo(Duration.ofMinutes(10));
     pass(Duration.ofMinutes(10));
+    assertThat(lockEarned()).isEqualTo(Duration.ofHours(1));
+    pass(Duration.ofHours(1));
     assertThat(lockEarned()).isEqualTo(Duration.ofHours(24));
   }
 
+  /** Five tries, all of which pass; the fifth locks. */
   private Duration lockEarned() {
-    long until = decide("SecureLogin", "login", "ann").restrictedUntil().orElseThrow();
+    for (int i = 0; i < 4; i++) {
+      assertThat(decide("SecureLogin", "login", "ann", "ip", "192.0.2.1").locked()).isFalse();
+    }
+    Decision fifth = decide("SecureLogin", "login", "ann", "ip", "192.0.2.1");
+    assertThat(fifth.allowed()).isTrue();
+    long until = fifth.restrictedUntil().orElseThrow();
     return Duration.between(clock.instant(), Instant.ofEpochMilli(until));
+  }
+
+  @Test
+  void loginFormAsksByLoginAndAddressThenByAddressThenByLogin() {
+    limitBy(example("rules.yaml"));
+    List<String> guard = List.of("SecureLogin", "SecureLoginAddress", "SecureLoginAccount");
+
+    for (int i = 0; i < 50; i++) {
+      assertThat(tries(guard, "user" + i, "203.0.113.66")).as("account %d", i).isTrue();
+    }
+    assertThat(tries(guard, "one-more", "203.0.113.66")).as("the address is locked").isFalse();
+    assertThat(tries(guard, "user1", "192.0.2.1")).as("its victims are not").isTrue();
+  }
+
+  private boolean tries(List<String> rules, String login, String ip) {
+    return limiter.decide(Call.of(rules, Identity.of("login", login, "ip", ip))).allowed();
   }
 
   // ---- 5. Promotion query: by member and promotion together -----------------------------------

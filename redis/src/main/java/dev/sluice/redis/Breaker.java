@@ -2,7 +2,6 @@ package dev.sluice.redis;
 
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
-import org.jspecify.annotations.Nullable;
 
 /** A circuit breaker for one Redis node. Thread-safe. */
 final class Breaker {
@@ -12,13 +11,15 @@ final class Breaker {
    *          Somebody else asks the node until it answers; then the breaker is trying
    * trying   one call at a time goes to Redis; the first that is answered closes the breaker.
    *          FAILURES_IN_A_ROW of any kind bring a closed breaker here
+   *
+   * The node is in trouble from the first failure until the first answer, also while it is closed.
    */
   private static final int FAILURES_IN_A_ROW = 5;
 
   private final AtomicInteger failures = new AtomicInteger();
   private final AtomicBoolean trying = new AtomicBoolean();
   private volatile boolean silent;
-  private volatile @Nullable String trouble;
+  private volatile String trouble = "";
 
   /** What a call may do. */
   enum Pass {
@@ -49,16 +50,12 @@ final class Breaker {
       return false;
     }
     silent = false;
-    boolean wasOpen = failures.getAndSet(0) >= FAILURES_IN_A_ROW;
-    if (wasOpen) {
-      trouble = null;
-    }
-    return wasOpen;
+    return failures.getAndSet(0) >= FAILURES_IN_A_ROW;
   }
 
   /** Notes that Redis did not answer a call; returns whether that opened the breaker. */
   boolean failed(Pass pass, StoreFault fault) {
-    trouble = fault.getMessage();
+    trouble = String.valueOf(fault.getMessage());
     int before = failures.getAndUpdate(n -> fault.silent() ? FAILURES_IN_A_ROW : n + 1);
     boolean fellSilent = fault.silent() && !silent;
     silent = silent || fault.silent();
@@ -77,12 +74,13 @@ final class Breaker {
     silent = false;
   }
 
-  boolean isOpen() {
-    return silent || failures.get() >= FAILURES_IN_A_ROW;
+  /** Whether the last call failed. */
+  boolean isTroubled() {
+    return silent || failures.get() > 0;
   }
 
   /** What went wrong last. */
   String trouble() {
-    return String.valueOf(trouble);
+    return trouble;
   }
 }

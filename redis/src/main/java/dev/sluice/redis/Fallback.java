@@ -15,6 +15,7 @@ import dev.sluice.Settled;
 import dev.sluice.Settlement;
 import dev.sluice.StoreFullException;
 import dev.sluice.Terms;
+import dev.sluice.Verdict;
 import dev.sluice.memory.MemoryStore;
 import java.math.BigInteger;
 import java.time.Duration;
@@ -108,12 +109,7 @@ final class Fallback {
   }
 
   private Receipt receipt(Receipt taken) {
-    List<Receipt.Entry> entries = new ArrayList<>(taken.entries().size());
-    for (Receipt.Entry entry : taken.entries()) {
-      entries.add(
-          new Receipt.Entry(
-              entry.account(), entry.terms(), entry.cost(), entry.marks(), entry.locked(), true));
-    }
+    List<Receipt.Entry> entries = taken.entries().stream().map(Receipt.Entry::locally).toList();
     return new Receipt(
         taken.id(),
         taken.takenAtMicros(),
@@ -144,6 +140,11 @@ final class Fallback {
 
   /** Remembers the locks in an answer of Redis, and forgets those that Redis knows no more. */
   void note(Decision decision) {
+    if (decision instanceof Verdict verdict
+        && !verdict.tellsOfLock()
+        && locks.estimatedSize() == 0) {
+      return; // as nearly always, without making balances that nobody may ask for
+    }
     for (Balance balance : decision.balances()) {
       long until = balance.lockedUntilMicros();
       Long known = locks.getIfPresent(balance.account());

@@ -8,7 +8,9 @@ import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -16,11 +18,15 @@ import org.slf4j.LoggerFactory;
 final class Guard implements AutoCloseable {
   /*
    * Each Redis node has a deadline and a circuit breaker of its own, so that a dead shard of a
-   * Cluster leaves the callers on the others alone.
+   * Cluster leaves the callers on the others alone. From a node's first failure on it is probed until
+   * it answers: by pings while it is silent, else by a call that counts. So the node is known to be
+   * back, or not to be, although nobody calls.
    */
   private static final Logger LOG = LoggerFactory.getLogger(Guard.class);
   private static final Duration PROBE_PAUSE = Duration.ofMillis(50);
   private static final Duration PROBE_PATIENCE = Duration.ofSeconds(1);
+  private static final Duration CALL_PAUSE = Duration.ofMillis(250);
+  private static final int MOST_PROBED = 1_000;
 
   private final Topology topology;
   private final Sender sender;
@@ -54,24 +60,29 @@ final class Guard implements AutoCloseable {
     if (pass == Breaker.Pass.NONE) {
       return byPolicy(operation, node.breaker.trouble());
     }
-    CompletableFuture<Decision> asked;
-    try {
-      asked = sender.send(operation, partition);
-    } catch (RuntimeException e) {
-      asked = CompletableFuture.failedFuture(e);
-    }
-    if (!asked.isDone()) {
-      node.line.watch(asked);
-    }
-    return asked.handle((decision, error) -> node.answer(operation, pass, decision, error));
+    return node.ask(operation, partition)
+        .handle((decision, error) -> node.answer(operation, pass, decision, error));
   }
 
-  /** Decides without Redis. */
-  CompletableFuture<Decision> byPolicy(Operation.Judge operation, String reason) {
+  /** Decides a call that cannot be sent to Redis. */
+  CompletableFuture<Decision> byPolicy(Operation.Judge operation, StoreFault fault) {
+    tell(fault);
+    return byPolicy(operation, String.valueOf(fault.getMessage()));
+  }
+
+  private CompletableFuture<Decision> byPolicy(Operation.Judge operation, String reason) {
     try {
       return CompletableFuture.completedFuture(fallback.decide(operation, reason));
     } catch (RuntimeException e) {
       return CompletableFuture.failedFuture(e); // an id that was used for another call
+    }
+  }
+
+  private void tell(StoreFault fault) {
+    try {
+      onFault.accept(fault);
+    } catch (RuntimeException e) {
+      LOG.warn("The fault listener threw an exception", e);
     }
   }
 
@@ -90,9 +101,13 @@ final class Guard implements AutoCloseable {
 
   /** What is wrong with a node now, if calls are decided without it. */
   Optional<String> trouble() {
+    StoreFault unreached = topology.unreached();
+    if (unreached != null) {
+      return Optional.of(String.valueOf(unreached.getMessage()));
+    }
     dropThoseWithoutSlots();
     return nodes.values().stream()
-        .filter(node -> node.breaker.isOpen())
+        .filter(node -> node.breaker.isTroubled())
         .map(node -> node.breaker.trouble())
         .findFirst();
   }
@@ -108,10 +123,27 @@ final class Guard implements AutoCloseable {
     private final String name;
     private final Breaker breaker = new Breaker();
     private final Deadlines.Line line;
+    private final AtomicBoolean probed = new AtomicBoolean();
+    private volatile Keyspace keyspace = Keyspace.UNKEYED;
+    private volatile long silentSinceNanos;
 
     Node(String name) {
       this.name = name;
       this.line = deadlines.line(topology.meter(name));
+    }
+
+    /** Asks Redis within the deadline. */
+    private CompletableFuture<Decision> ask(Operation.Judge operation, int partition) {
+      CompletableFuture<Decision> asked;
+      try {
+        asked = sender.send(operation, partition);
+      } catch (RuntimeException e) {
+        asked = CompletableFuture.failedFuture(e);
+      }
+      if (!asked.isDone()) {
+        line.watch(asked);
+      }
+      return asked;
     }
 
     private Decision answer(
@@ -127,7 +159,9 @@ final class Guard implements AutoCloseable {
       }
       operation.giveUp();
       StoreFault fault = StoreFault.of(error);
+      keyspace = operation.keyspace;
       failed(pass, fault);
+      tell(fault);
       return fallback.decide(operation, String.valueOf(fault.getMessage()));
     }
 
@@ -138,29 +172,43 @@ final class Guard implements AutoCloseable {
     }
 
     private void failed(Breaker.Pass pass, StoreFault fault) {
-      boolean wasSilent = breaker.isSilent();
+      if (fault.silent() && !breaker.isSilent()) {
+        silentSinceNanos = System.nanoTime();
+      }
       if (breaker.failed(pass, fault)) {
         LOG.error(
             "Redis{} does not decide calls; each rule's onStoreFailure does until it is back: {}",
             this,
             fault.getMessage());
       }
-      if (!wasSilent && breaker.isSilent()) {
-        probe(System.nanoTime());
-      }
-      try {
-        onFault.accept(fault);
-      } catch (RuntimeException e) {
-        LOG.warn("The fault listener threw an exception", e);
+      probeUntilItAnswers();
+    }
+
+    private void probeUntilItAnswers() {
+      if (probed.compareAndSet(false, true)) {
+        topology.soon(PROBE_PAUSE, this::probe);
       }
     }
 
-    /** Asks a silent node for a sign of life, again and again, so that no caller has to wait. */
     @SuppressWarnings("ReferenceEquality") // one node of a name at a time
-    private void probe(long silentSinceNanos) {
+    private void probe() {
       if (closed || nodes.get(name) != this) {
         return; // it has no slots any more
       }
+      if (breaker.isSilent()) {
+        ping();
+      } else if (breaker.isTroubled()) {
+        call();
+      } else {
+        probed.set(false);
+        if (breaker.isTroubled()) {
+          probeUntilItAnswers(); // it failed meanwhile
+        }
+      }
+    }
+
+    /** Asks a silent node for a sign of life, so that no caller has to wait for it. */
+    private void ping() {
       CompletableFuture<String> unused =
           topology
               .ping(name)
@@ -170,13 +218,50 @@ final class Guard implements AutoCloseable {
                   (pong, error) -> {
                     if (error == null || isAnswer(error)) {
                       breaker.heard();
-                      return;
-                    }
-                    if (System.nanoTime() - silentSinceNanos > PROBE_PATIENCE.toNanos()) {
+                    } else if (System.nanoTime() - silentSinceNanos > PROBE_PATIENCE.toNanos()) {
                       topology.findMaster();
                     }
-                    topology.soon(PROBE_PAUSE, () -> probe(silentSinceNanos));
+                    topology.soon(breaker.isSilent() ? PROBE_PAUSE : Duration.ZERO, this::probe);
                   });
+    }
+
+    /** Asks a node to count a call: it may answer, and yet refuse to write. */
+    private void call() {
+      Operation.Judge operation = callOfThisNode();
+      if (operation == null) {
+        answered(Breaker.Pass.ASK); // no call can fail there
+        topology.soon(CALL_PAUSE, this::probe);
+        return;
+      }
+      CompletableFuture<Decision> unused =
+          ask(operation, partition(operation))
+              .whenComplete(
+                  (decision, error) -> {
+                    if (error == null) {
+                      answered(Breaker.Pass.ASK);
+                    } else {
+                      operation.giveUp();
+                      StoreFault fault = StoreFault.of(error);
+                      if (fault.silent()) {
+                        failed(Breaker.Pass.ASK, fault);
+                      }
+                    }
+                    topology.soon(CALL_PAUSE, this::probe);
+                  });
+    }
+
+    private Operation.@Nullable Judge callOfThisNode() {
+      for (int i = 0; i < MOST_PROBED; i++) {
+        Operation.Judge operation = new Operation.Judge(keyspace, Probe.taking(i));
+        if (topology.nodeOf(Keyspace.slot(partition(operation))).equals(name)) {
+          return operation;
+        }
+      }
+      return null;
+    }
+
+    private static int partition(Operation.Judge operation) {
+      return operation.keyspace.partition(operation.plan.charges().get(0).account());
     }
 
     /** Whether an error came from Redis itself, which is a sign of life. */

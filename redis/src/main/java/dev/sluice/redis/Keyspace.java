@@ -31,6 +31,7 @@ final class Keyspace {
   static final String RULES = "s2:rules";
   static final String RECEIPT_KEYS = "s2:receipt-keys";
   static final String SPREAD_KEY = "s2:spread-key";
+  static final String LIBRARIES = "s2:libraries";
 
   /** That of a Redis which is no Cluster. */
   static final Keyspace UNKEYED = new Keyspace(0);

@@ -139,6 +139,11 @@ final class Link {
     return null;
   }
 
+  /** Whether calls go by functions, as far as is known. */
+  boolean usesFunctions() {
+    return usesFunctions;
+  }
+
   private void useScripts(Throwable error) {
     if (usesFunctions) {
       usesFunctions = false;

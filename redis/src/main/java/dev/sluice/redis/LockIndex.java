@@ -272,12 +272,8 @@ final class LockIndex {
           new StoreFault(
               fault.kind(),
               false,
-              "Locks cannot be listed, Redis at %s gave no answer for %s within %d s: %s"
-                  .formatted(
-                      topology,
-                      Keyspace.locksKey(partition),
-                      patience.toSeconds(),
-                      fault.getMessage()),
+              "Locks cannot be listed, %s could not be read from Redis at %s: %s"
+                  .formatted(Keyspace.locksKey(partition), topology, fault.getMessage()),
               fault));
     }
   }

@@ -329,6 +329,7 @@ abstract class Operation<R> {
     private final long goodUntil;
     private final boolean undoes;
     private final String calls;
+    private final Map<Account, Long> locks = new HashMap<>();
 
     private Settle(
         Keyspace keyspace,
@@ -447,6 +448,7 @@ abstract class Operation<R> {
         to.add(settlement.costOf(entry));
         to.add(entry.locked() ? 1 : 0);
         to.add(settlement.forgives(entry.account()) ? 1 : 0);
+        to.add(entry.given());
         for (Receipt.Mark mark : entry.marks()) {
           to.add(mark.micros());
           to.add(mark.number());
@@ -457,7 +459,23 @@ abstract class Operation<R> {
 
     @Override
     Settled read(Reply reply) {
-      return new Settled(reply.next() == 1, reply.next());
+      if (reply.next() == 0) {
+        return Settled.NOT_DONE;
+      }
+      long[] uncharged = new long[receipt.entries().size()];
+      for (int i = 0; i < uncharged.length; i++) {
+        uncharged[i] = reply.next();
+        long lockedUntil = reply.next();
+        if (lockedUntil != 0) {
+          locks.put(receipt.entries().get(i).account(), lockedUntil);
+        }
+      }
+      return Settled.of(receipt.entries(), uncharged);
+    }
+
+    /** The ends of the locks of its accounts, once it is answered. */
+    Map<Account, Long> locks() {
+      return locks;
     }
   }
 

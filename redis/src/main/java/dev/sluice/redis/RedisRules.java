@@ -13,6 +13,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -155,6 +156,11 @@ public final class RedisRules implements RuleSource {
   @Override
   public Optional<Failure> failure() {
     return polled.failure().or(() -> Optional.ofNullable(absence));
+  }
+
+  @Override
+  public void require(Consumer<Rules> check) {
+    polled.require(check);
   }
 
   @Override

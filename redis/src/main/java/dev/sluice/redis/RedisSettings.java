@@ -1,14 +1,7 @@
 package dev.sluice.redis;
 
-import dev.sluice.Charge;
-import dev.sluice.Identity;
-import dev.sluice.Intent;
-import dev.sluice.Limit;
-import dev.sluice.Plan;
-import dev.sluice.Rule;
 import dev.sluice.Store;
 import java.time.Duration;
-import java.util.List;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
@@ -35,6 +28,7 @@ public final class RedisSettings {
   private boolean cachesDenials = true;
   private boolean looksAtReplicas;
   private boolean usesFunctions = true;
+  private boolean requiresStore;
   private Consumer<StoreFault> onFault = fault -> {};
   private LongSupplier testClock = () -> 0;
 
@@ -81,6 +75,15 @@ public final class RedisSettings {
     return this;
   }
 
+  /**
+   * Whether {@link #open} fails if Redis cannot be reached or does not count a call; by default it
+   * does not, and each rule's {@code onStoreFailure} decides until Redis is there.
+   */
+  public RedisSettings requireStore(boolean requires) {
+    this.requiresStore = requires;
+    return this;
+  }
+
   /** Called with every fault, for metrics; never on a thread that reads from Redis. */
   public RedisSettings onFault(Consumer<StoreFault> onFault) {
     this.onFault = onFault;
@@ -109,7 +112,8 @@ public final class RedisSettings {
   RedisStore open(@Nullable Executor outside) {
     Topology topology = Topology.connect(uri, looksAtReplicas);
     Topology operators = Topology.connectInBackground(uri);
-    Sender sender = sender(topology);
+    Link link = link(topology);
+    Sender sender = sender(topology, link);
     Guard guard =
         outside == null
             ? null
@@ -119,35 +123,52 @@ public final class RedisSettings {
                 deadline,
                 new Fallback(nodes, sender::estimatedNow),
                 fault -> outside.execute(() -> onFault.accept(fault)));
-    Operators others = new Operators(operators, sender(operators));
+    Operators others = new Operators(operators, sender(operators, link(operators)));
+    LibraryUse.start(operators, link::usesFunctions);
     others.spread().await(SPREAD_PATIENCE);
     return new RedisStore(topology, sender, guard, others, deadline);
   }
 
-  private Sender sender(Topology topology) {
-    Link link = new Link(topology::commands, () -> topology.masters().values(), usesFunctions);
+  private Link link(Topology topology) {
+    return new Link(topology::commands, () -> topology.masters().values(), usesFunctions);
+  }
+
+  private Sender sender(Topology topology, Link link) {
     return new Sender(link, topology.isCluster(), testClock, topology::dropMaster);
   }
 
   /**
-   * Opens the store. A URI that cannot be read is an error; a Redis that cannot be reached is not:
-   * each rule's {@code onStoreFailure} decides until it can.
+   * Opens the store. A URI that cannot be read is an error; a Redis that cannot be reached is not,
+   * unless the {@linkplain #requireStore store is required}: each rule's {@code onStoreFailure}
+   * decides until it can.
+   *
+   * @throws StoreFault if the store is required, and Redis does not count a call within five
+   *     seconds
    */
   public Store open() {
     Handoff handoff = new Handoff();
     RedisStore store = open(handoff::run);
-    warmUp(store);
+    if (requiresStore) {
+      require(store);
+    } else {
+      warmUp(store);
+    }
     return new OffEventLoop(cachesDenials ? DenialCache.around(store) : store, handoff);
+  }
+
+  private static void require(RedisStore store) {
+    try {
+      RedisRules.await(store.askRedis(Probe.taking(0)));
+    } catch (StoreFault fault) {
+      store.close();
+      throw fault;
+    }
   }
 
   /** Sends one read-only call, so that the first callers do not wait for classes to be loaded. */
   private static void warmUp(RedisStore store) {
-    Rule rule =
-        Rule.named("warm-up").by("none").limit(Limit.bucket(1, 1, Duration.ofMinutes(1))).build();
-    Charge charge = new Charge(rule, Identity.of("none", "none"), rule.terms(), 1);
-    Plan look = new Plan(List.of(charge), Intent.PEEK, null, rule.onStoreFailure());
     try {
-      store.askRedis(look).get(WARM_UP_PATIENCE.toMillis(), TimeUnit.MILLISECONDS);
+      store.askRedis(Probe.peeking()).get(WARM_UP_PATIENCE.toMillis(), TimeUnit.MILLISECONDS);
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
     } catch (ExecutionException | TimeoutException e) {

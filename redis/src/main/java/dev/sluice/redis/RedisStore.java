@@ -171,8 +171,7 @@ public final class RedisStore implements Store {
     } catch (StoreFault unknown) {
       return guard == null
           ? CompletableFuture.failedFuture(unknown)
-          : guard.byPolicy(
-              new Operation.Judge(Keyspace.UNKEYED, plan), String.valueOf(unknown.getMessage()));
+          : guard.byPolicy(new Operation.Judge(Keyspace.UNKEYED, plan), unknown);
     }
     Map<Integer, List<Charge>> partitions = byPartition(keyspace, plan.charges(), Charge::account);
     boolean held =
@@ -513,18 +512,26 @@ public final class RedisStore implements Store {
                     topology.isCluster()
                         ? keyspace.callsBeside(entries.get(0).account())
                         : Keyspace.CALLS;
+                Operation.Settle part =
+                    Operation.Settle.of(keyspace, receipt, entries, settlement, calls);
                 parts.add(
-                    patiently(
-                        Operation.Settle.of(keyspace, receipt, entries, settlement, calls),
-                        partition));
+                    patiently(part, partition)
+                        .thenApply(
+                            settled -> {
+                              rememberLocks(part.locks());
+                              return settled;
+                            }));
               }
             });
     return CompletableFuture.allOf(parts.toArray(new CompletableFuture<?>[0]))
-        .thenApply(
-            done ->
-                new Settled(
-                    parts.stream().anyMatch(part -> part.join().done()),
-                    parts.stream().mapToLong(part -> part.join().uncharged()).sum()));
+        .thenApply(done -> Settled.together(parts.stream().map(CompletableFuture::join).toList()));
+  }
+
+  /** Locks that a settlement led to hold on this node also while Redis is away. */
+  private void rememberLocks(Map<Account, Long> locks) {
+    if (guard != null) {
+      locks.forEach(guard.fallback()::lock);
+    }
   }
 
   private CompletableFuture<Settled> settleLocally(Receipt receipt, Settlement settlement) {
@@ -620,7 +627,7 @@ public final class RedisStore implements Store {
 
   @Override
   public Optional<String> trouble() {
-    return guard == null ? Optional.empty() : guard.trouble();
+    return guard == null ? Optional.empty() : guard.trouble().or(spread::unknown);
   }
 
   @Override
@@ -634,6 +641,7 @@ public final class RedisStore implements Store {
   }
 
   /** Values under Sluice's keys that something else had written, and that were replaced. */
+  @Override
   public long foreignValues() {
     return sender.foreignValues() + operators.foreignValues();
   }

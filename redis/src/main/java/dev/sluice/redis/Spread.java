@@ -1,6 +1,7 @@
 package dev.sluice.redis;
 
 import java.time.Duration;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
@@ -57,13 +58,26 @@ final class Spread {
   Keyspace keyspace() {
     Keyspace found = keyspace;
     if (found == null) {
+      StoreFault unreached = topology.unreached();
       throw new StoreFault(
-          "disconnected",
+          unreached == null ? "disconnected" : unreached.kind(),
           false,
-          "how accounts are spread over " + topology + " has not been read yet",
-          new IllegalStateException(Keyspace.SPREAD_KEY));
+          unknown().orElse(""),
+          unreached == null ? new IllegalStateException(Keyspace.SPREAD_KEY) : unreached);
     }
     return found;
+  }
+
+  /** Why the keyspace is not known yet; empty if it is. */
+  Optional<String> unknown() {
+    if (keyspace != null) {
+      return Optional.empty();
+    }
+    StoreFault unreached = topology.unreached();
+    return Optional.of(
+        unreached == null
+            ? "how accounts are spread over Redis at " + topology + " has not been read yet"
+            : String.valueOf(unreached.getMessage()));
   }
 
   /** Waits for the secret, but no longer than that. */

@@ -62,7 +62,8 @@ public final class StoreFault extends RuntimeException {
         cause);
   }
 
-  private static String kind(String message) {
+  /** What Redis called an error. */
+  static String kind(String message) {
     if (message.contains("access a non local key")) {
       return "tryagain"; // a slot on its way from node to node, met within a script
     }

@@ -4,6 +4,7 @@ import io.lettuce.core.AbstractRedisClient;
 import io.lettuce.core.ClientOptions;
 import io.lettuce.core.ReadFrom;
 import io.lettuce.core.RedisClient;
+import io.lettuce.core.RedisCommandExecutionException;
 import io.lettuce.core.RedisURI;
 import io.lettuce.core.SocketOptions;
 import io.lettuce.core.TimeoutOptions;
@@ -62,6 +63,7 @@ final class Topology implements AutoCloseable {
   private static final Duration RETRY_PAUSE = Duration.ofMillis(500);
   private static final String ONE_NODE = "";
   private static final int MOST_QUEUED = 10_000;
+  private static final int MOST_CAUSES = 100;
   private static final Pattern CLUSTER = Pattern.compile("(rediss?)-cluster://(.*@)?(.*)");
 
   private final ScheduledExecutorService chores =
@@ -81,7 +83,7 @@ final class Topology implements AutoCloseable {
   private volatile @Nullable StatefulRedisClusterConnection<String, String> cluster;
   private volatile @Nullable RedisClusterAsyncCommands<String, String> replicas;
   private volatile @Nullable RedisClient replicaClient;
-  private volatile @Nullable String trouble; // what keeps it from Redis, as it was last told
+  private volatile @Nullable StoreFault unreached; // what keeps it from Redis, as it was last told
   private volatile boolean closed;
 
   private Topology(List<RedisURI> uris, boolean isCluster, boolean looksAtReplicas) {
@@ -150,15 +152,18 @@ final class Topology implements AutoCloseable {
       if (looksAtReplicas) {
         replicas = connectToReplicas();
       }
-      if (trouble != null) {
+      if (unreached != null) {
         LOG.info("Reached Redis at {}", this);
       }
+      unreached = null;
     } catch (RuntimeException e) {
-      String found = rootMessage(e);
-      if (!found.equals(trouble) && !closed) {
-        LOG.error("Cannot reach Redis at {}: {}; trying again until it is there", this, found);
+      StoreFault before = unreached;
+      StoreFault found = unreached(e);
+      String message = String.valueOf(found.getMessage());
+      if (!closed && (before == null || !message.equals(before.getMessage()))) {
+        LOG.error("{}; trying again until it is there", message);
       }
-      trouble = found;
+      unreached = found;
       later(RETRY_PAUSE, this::tryToConnect);
     } finally {
       tried.complete(null);
@@ -230,13 +235,41 @@ final class Topology implements AutoCloseable {
   RedisClusterAsyncCommands<String, String> commands() {
     RedisClusterAsyncCommands<String, String> found = commands;
     if (found == null) {
+      StoreFault known = unreached;
+      Throwable cause = known == null ? new IllegalStateException("not connected") : known;
       throw new StoreFault(
-          "disconnected",
+          known == null ? "disconnected" : known.kind(),
           false,
-          "Redis at " + this + " has not been reached yet",
-          new IllegalStateException("not connected"));
+          known == null
+              ? "Redis at " + this + " has not been reached yet"
+              : String.valueOf(known.getMessage()),
+          cause);
     }
     return found;
+  }
+
+  /** Why Redis has never been reached; null once it was, or while the first attempt goes on. */
+  @Nullable StoreFault unreached() {
+    return commands == null ? unreached : null;
+  }
+
+  /**
+   * Why a connection could not be made: what Redis answered, such as NOAUTH, or what went wrong.
+   */
+  private StoreFault unreached(Throwable error) {
+    Throwable root = root(error);
+    String message = String.valueOf(root.getMessage());
+    return root instanceof RedisCommandExecutionException
+        ? new StoreFault(
+            StoreFault.kind(message),
+            false,
+            "Redis at %s answered %s".formatted(this, message),
+            root)
+        : new StoreFault(
+            "disconnected",
+            false,
+            "Redis at %s cannot be reached: %s".formatted(this, message),
+            root);
   }
 
   /** Every master that has slots, by its address; a Redis that is no Cluster, as one. */
@@ -449,11 +482,21 @@ final class Topology implements AutoCloseable {
         .build();
   }
 
-  private static String rootMessage(Throwable error) {
-    Throwable root = error;
-    while (root.getCause() != null) {
-      root = root.getCause();
+  /** What Redis answered, if an error goes back to that; else its first cause. */
+  private static Throwable root(Throwable error) {
+    Throwable found = null;
+    List<Throwable> parts = new ArrayList<>(List.of(error));
+    for (int i = 0; i < parts.size() && i < MOST_CAUSES; i++) {
+      Throwable part = parts.get(i);
+      if (part instanceof RedisCommandExecutionException) {
+        return part;
+      }
+      if (part.getCause() != null) {
+        parts.add(part.getCause());
+      }
+      parts.addAll(List.of(part.getSuppressed())); // of the nodes of a Cluster that were tried
+      found = found == null && part.getCause() == null ? part : found;
     }
-    return String.valueOf(root.getMessage());
+    return found == null ? error : found;
   }
 }

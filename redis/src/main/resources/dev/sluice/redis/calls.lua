@@ -16,7 +16,7 @@ local remembered_calls
 local function reply_length(charges)
   local length = 2
   for _, charge in ipairs(charges) do
-    length = length + 3 + 5 * #charge.limits
+    length = length + OF_CHARGE + OF_LIMIT * #charge.limits
   end
   return length
 end
@@ -62,11 +62,11 @@ local function remember(key, question, charged, at_least, allowed, charges, firs
   else
     local place, wait = 2, 0
     for _, charge in ipairs(charges) do
-      place = place + 3
+      place = place + OF_CHARGE
       for _ = 1, #charge.limits do
         local each = answer[place + 2]
         wait = charge.enforced and max(wait, each == NEVER and CALL_MEMORY or each) or wait
-        place = place + 5
+        place = place + OF_LIMIT
       end
     end
     repeated = min(repeated, wait)

@@ -6,6 +6,7 @@
 
 local TAKEN, LOCKED = 1, 2 -- what became of a charge
 local DENIED, ALLOWED, PLAINLY = 0, 1, 2 -- verdicts; the last is told in a short form
+local OF_CHARGE, OF_LIMIT = 4, 5 -- how many numbers `tell` tells of a charge, and of each of its limits
 
 -- Instead of a verdict: nothing was done, because …
 local LACKS_ROUND = 3 -- the rounds of a calendar around the moment that follows are missing
@@ -60,7 +61,8 @@ local function charge_of(terms, cost)
 end
 
 -- Finds the row of each charge, and whether it fits. Says whether that denies the plan, and whether all rows
--- are in their usual state: not locked, and not from a time that the clock has yet to reach.
+-- are in their usual state: never locked, nothing to tell of what was given back, and not from a time that the
+-- clock has yet to reach.
 local function look(charges, places, from)
   local denied, are_usual = false, true
   for j = 1, #charges do
@@ -84,7 +86,7 @@ local function look(charges, places, from)
         has_room = false
       end
     end
-    if row.lock then
+    if row.odd and (row.lock or row.given) then
       are_usual, has_room = false, has_room and lock_left(row) == 0
     end
     charge.row, charge.fits, charge.flags, charge.counts = row, has_room, 0, false
@@ -206,7 +208,8 @@ local function take_plainly(charge, hold)
   end
 end
 
--- Tells of a charge: what became of it, the end of its lock or 0, its account's time; and of each limit what
+-- Tells of a charge: what became of it, the end of its lock or 0, its account's time, what its account had given
+-- back to calls after which others had taken; and of each limit what
 -- remains, how long to wait (or NEVER), how long until all is back, the number of the mark, what could
 -- not be charged.
 local function tell(charge, asks, records)
@@ -214,8 +217,8 @@ local function tell(charge, asks, records)
   local left, time = lock_left(row), time_of(row)
   local is_written = time == row[WRITTEN] and not row.is_old
   local marks, uncharged = charge.counts and not records and charge.marks, charge.counts and records and charge.uncharged
-  out[n + 1], out[n + 2], out[n + 3] = charge.flags, left == 0 and 0 or now + left, time
-  n = n + 3
+  out[n + 1], out[n + 2], out[n + 3], out[n + 4] = charge.flags, left == 0 and 0 or now + left, time, row.given or 0
+  n = n + OF_CHARGE
   local last = time
   for i = 1, #limits do
     local limit, at = limits[i], places[i]
@@ -234,7 +237,7 @@ local function tell(charge, asks, records)
     end
     out[n + 1], out[n + 2], out[n + 3] = remaining(limit, used), wait, reset == 0 and 0 or reset + time - now
     out[n + 4], out[n + 5] = marks and marks[i] or 0, uncharged and uncharged[i] or 0
-    n = n + 5
+    n = n + OF_LIMIT
   end
   filled = n
   row[BACK] = last

@@ -8,7 +8,8 @@
 --   counts     of sliding windows
 --   the rest   only if there is or was a lock, a reservation or forgotten usage, 7 bytes each: when the lock
 --              began and ends, the how many-th in a row it is, how long after its end it is remembered; what
---              is open, and until when; when usage was last forgotten
+--              is open, and until when; when usage was last forgotten; what was given back to calls after
+--              which others had taken, whose marks count on it
 -- Whole numbers, the lowest byte first. Beside it: key!log1 and so on (sliding_log.lua), key!lock (locks.lua),
 -- key!done (judge.lua). Every key has a TTL.
 --
@@ -27,8 +28,8 @@ local KINDS = { -- by the letter in terms, and by the code in a row
 
 -- A key outlives what it must remember by SLACK and up to a GRAIN more.
 local SLACK, GRAIN = 60000000, 300000000
-local REST = '<I7I7I7I7I7I7I7'
-local REST_BYTES = 49
+local REST = '<I7I7I7I7I7I7I7I7'
+local REST_BYTES = 56
 local MOST_LOGS = 32 -- of a row that is not there; a rule has fewer limits
 local rows -- those this call has looked at, by the place of their key
 
@@ -169,20 +170,21 @@ local function decode(place, raw, form, terms)
   elseif rest ~= REST_BYTES then
     return nil
   end
-  local from, till, nth, memory, open, open_until, forgotten = read_packed(REST, raw, #raw - REST_BYTES + 1)
-  if max(from, till, nth, memory, open, open_until, forgotten) > EXACT then
+  local from, till, nth, memory, open, open_until, forgotten, given = read_packed(REST, raw, #raw - REST_BYTES + 1)
+  if max(from, till, nth, memory, open, open_until, forgotten, given) > EXACT then
     return nil
   end
   row.odd = true
   row.lock = till > 0 and {from = from, till = till, nth = nth, memory = memory} or nil
   row.open, row.open_until = open_until > 0 and open or nil, open_until > 0 and open_until or nil
-  row.forgotten = forgotten > 0 and forgotten or nil
+  row.forgotten, row.given = forgotten > 0 and forgotten or nil, given > 0 and given or nil
   return row
 end
 
 -- What keeps decisions, apart from numbers, when one row takes the place of another.
 local function take_place(row, old)
   row.lock, row.open, row.open_until, row.forgotten = old.lock, old.open, old.open_until, old.forgotten
+  row.given = old.given
   row[LIVES], row.old_logs = old[LIVES], old[FORM].logs
   row[CHANGED], row.is_new, row.odd = old[CHANGED], old.is_new, true
   return row
@@ -372,7 +374,7 @@ function change(row)
   if row.open_until and row.open_until <= now then
     row.open, row.open_until, row.tail = nil, nil, true
   end
-  if row.forgotten and not is_used(row) then
+  if (row.forgotten or row.given) and not is_used(row) then
     row.forgotten, row.tail = now, true -- what was taken before has come back
   end
   if row.is_old then
@@ -413,8 +415,9 @@ local function unlink_lost_logs(row)
   unless_away('UNLINK', unpack(logs))
 end
 
--- Forgets what was used. What was taken before cannot be given back any more.
-local function forget_usage(row)
+-- Forgets what was used. What was taken before cannot be given back any more. What others have open stays so, if
+-- asked for, until they settle it.
+local function forget_usage(row, keeps_open)
   if row.is_new then
     unlink_lost_logs(row)
     return
@@ -425,8 +428,10 @@ local function forget_usage(row)
   end
   row.counts, row.adds, row.drops = {}, nil, nil
   unlink_logs(row)
-  row.open, row.open_until, row.tail = nil, nil, true
-  row.odd = true
+  if not keeps_open then
+    row.open, row.open_until = nil, nil
+  end
+  row.tail, row.odd = true, true
   row[WRITTEN], row.forgotten = 0, now -- nothing is used, so time need not stand still
 end
 
@@ -499,6 +504,11 @@ local function ends(row)
   return row.lock and max(last, row.lock.till + row.lock.memory) or last
 end
 
+-- Whether there is anything to keep behind the numbers and counts of a row.
+local function has_rest(row)
+  return row.lock or row.open_until or row.forgotten or row.given
+end
+
 -- What stands behind the numbers of a row.
 local function tail_of(row)
   local form, parts = row[FORM], {}
@@ -508,10 +518,10 @@ local function tail_of(row)
     end
   end
   local lock = row.lock
-  if lock or row.open_until or row.forgotten then
+  if has_rest(row) then
     lock = lock or {from = 0, till = 0, nth = 0, memory = 0}
     parts[#parts + 1] = pack(REST, lock.from, lock.till, lock.nth, lock.memory, row.open or 0, row.open_until or 0,
-      row.forgotten or 0)
+      row.forgotten or 0, row.given or 0)
   end
   return table.concat(parts)
 end
@@ -549,7 +559,7 @@ function flush(row)
   if row.drops then
     remove_entries(row)
   end
-  if (form.last < NUMBERS or row[NUMBERS] == 0) and not (is_used(row) or row.lock or row.open_until or row.forgotten) then
+  if (form.last < NUMBERS or row[NUMBERS] == 0) and not (is_used(row) or has_rest(row)) then
     if not row.is_new then
       call('DEL', keys[row[PLACE]])
       unlink_logs(row)

@@ -125,8 +125,10 @@ local operations = {
   -- S   settle: the receipt's id, when it was taken, by when it had locked at the latest, until when it is
   --     open or 0, until when it can be given back, 1 if it undoes a take that no caller knows of, the key
   --     of its call or nothing, how many accounts; for each: terms, cost taken, actual cost, 1 if this call
-  --     locked it, 1 if it is forgiven, and for each limit its mark and the mark's number; then their places.
-  --     Reply 1, or 0 if done before or too late; what could not be charged
+  --     locked it, 1 if it is forgiven, what its account had given back, and for each limit its mark and the
+  --     mark's number; then their places.
+  --     Reply 0 if done before or too late; else 1, and for each account what could not be charged and the end
+  --     of its lock, or 0
   S = function()
     local receipt = {
       id = word(), taken_at = number(), locked_by = number(), open_till = number(), good_till = number(),
@@ -136,7 +138,7 @@ local operations = {
     for i = 1, number() do
       local entry = {
         terms = terms(), cost = number(), actual = number(), locked = word() == '1',
-        forgiven = word() == '1', taken_at = receipt.taken_at, locked_by = receipt.locked_by, marks = {},
+        forgiven = word() == '1', given = number(), taken_at = receipt.taken_at, locked_by = receipt.locked_by, marks = {},
       }
       for j = 1, #entry.terms.form.limits do
         entry.marks[j] = {number(), number()}
@@ -213,7 +215,7 @@ local operations = {
       change(row)
       row.lock = {from = min(row.lock.from, now), till = now, nth = row.lock.nth, memory = row.lock.memory}
       row.tail = true
-    elseif not keeps then
+    elseif was then
       row.lock = nil
       forget_usage(row)
     end

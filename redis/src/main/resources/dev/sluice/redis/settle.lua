@@ -21,6 +21,7 @@ local function confirm(entry, open_till)
   if back > 0 then
     local form, time = row[FORM], time_of(row)
     local found, same = match(terms.form.limits, form.limits)
+    local counted_on = 0
     announce_gift(keys[row[PLACE]])
     for i, limit in ipairs(terms.form.limits) do
       local mark = entry.marks[i][1]
@@ -29,8 +30,13 @@ local function confirm(entry, open_till)
         if own.lacks_rounds then
           own = limit
         end
-        own:give_back(row, form.at[found[i]], time, back * limit.scale, mark, entry.marks[i][2], entry.cost)
+        local later = own:give_back(row, form.at[found[i]], time, back * limit.scale, mark, entry.marks[i][2],
+          entry.cost, (row.given or 0) - entry.given)
+        counted_on = max(counted_on, later or 0)
       end
+    end
+    if counted_on > 0 then
+      row.given, row.tail, row.odd = (row.given or 0) + counted_on, true, true
     end
     if not is_used(row) then
       row[WRITTEN], row.drops = 0, nil -- there is nothing that the clock could bring back too early
@@ -54,7 +60,8 @@ local function settle_row(entry, open_till, is_late)
       unlock(row)
     end
     if entry.forgiven then
-      forget_usage(row)
+      forget_usage(row, true)
+      close(row, entry.cost, open_till)
       announce_gift(keys[row[PLACE]])
       return 0
     end
@@ -72,17 +79,20 @@ local function settle_row(entry, open_till, is_late)
   return uncharged
 end
 
--- Settles a receipt. Says whether that was done, and what could not be charged.
+-- Settles a receipt. Says 0 if nothing was done, else 1 and for each account what could not be charged and the
+-- end of its lock, or 0.
 local function settle(receipt, entries, places)
   local done, name = settled_place(receipt.id, receipt.taken_at, places, 1)
   local is_late = now >= receipt.good_till
   if is_settled(done, name) or (is_late and not receipt.charges_more) then
-    return 0, 0
+    return 0
   end
-  local uncharged, is_all_back, is_something = 0, true, false
+  local told, is_all_back, is_something = {}, true, false
   for i, entry in ipairs(entries) do
     entry.row = row_of(places[i], nil)
-    uncharged = uncharged + settle_row(entry, receipt.open_till, is_late)
+    told[2 * i - 1] = settle_row(entry, receipt.open_till, is_late)
+    local row = rows[places[i]]
+    told[2 * i] = lock_left(row) > 0 and row.lock.till or 0
     is_all_back, is_something = is_all_back and entry.actual == 0, is_something or entry.cost > 0
   end
   -- Nothing counts for the id of a call that was given back: it is judged if it comes again.
@@ -99,5 +109,5 @@ local function settle(receipt, entries, places)
   else
     keep_until(done, name, max(receipt.good_till, now + RESEND), SLACK)
   end
-  return 1, uncharged
+  return 1, unpack(told)
 end

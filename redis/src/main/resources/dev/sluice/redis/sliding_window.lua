@@ -169,7 +169,7 @@ function sliding_window.convert(limit, row, at, from, old, old_at, now)
   row[WRITTEN] = 0
   for i = parts_gone(from, old, old_at, now), old[old_at + 2] do
     local counted = count_of(from, old, old_at, i)
-    local latest = min(now, (first_part(from, old, old_at) + i + 1) * from.precision - 1)
+    local latest = min(old[WRITTEN], (first_part(from, old, old_at) + i + 1) * from.precision - 1)
     if counted > 0 then
       sliding_window.advance(limit, row, at, latest, sliding_window.used(limit, row, at, latest))
       row[WRITTEN] = latest

@@ -50,14 +50,34 @@ function token_bucket.reset_after(limit, row, at, now, used)
   return limit.units_per_micro == 1 and used or ceil_div(used, limit.units_per_micro)
 end
 
--- What the take left lacking has refilled since, as far as it has.
-function token_bucket.give_back(limit, row, at, now, amount, mark, number)
-  local coming = lacking(limit, number, max(0, now - mark))
-  row[at] = max(0, row[at] - min(amount, coming))
+-- Units without those of so many tokens. Fewer given back than before: the row was lost.
+local function without(limit, units, tokens)
+  return tokens < 0 and 0 or max(0, units - tokens * limit.scale)
 end
 
--- Tokens keep their number, not their time. A token partly back counts as still out.
+-- The least that the bucket has lacked since the take has not come back by itself. It is at least what was
+-- lacking after the take, less what was given back to others and refilled since; and at least what was taken
+-- less what refilled since.
+function token_bucket.give_back(limit, row, at, now, amount, mark, number, cost, given_since)
+  local elapsed = max(0, now - mark)
+  local left = lacking(limit, without(limit, number, given_since), elapsed)
+  local own = lacking(limit, cost * limit.scale, elapsed)
+  local lacks = token_bucket.used(limit, row, at, now)
+  local back = min(lacks, amount, max(left, own))
+  row[at] = max(0, row[at] - back)
+  local is_last_take = lacks == left
+  return is_last_take and 0 or ceil_div(back, limit.scale)
+end
+
+-- What another bucket lacked, as tokens of this one.
+local function as_tokens(limit, from, units)
+  return min(ceil_div(units, from.scale), div(limit.most + limit.debt, limit.scale)) * limit.scale
+end
+
+-- Tokens keep their number; one partly back counts as still out. Since the row was written they have come back at
+-- the rate of then or at that of now, whichever is more: so the wait that a denial tells is over when it says,
+-- although a denial writes nothing.
 function token_bucket.convert(limit, row, at, from, old, old_at, now)
-  local out = ceil_div(token_bucket.used(from, old, old_at, now), from.scale)
-  row[at] = min(out, div(limit.most + limit.debt, limit.scale)) * limit.scale
+  local before = lacking(limit, as_tokens(limit, from, old[old_at]), now - old[WRITTEN])
+  row[at] = min(before, as_tokens(limit, from, token_bucket.used(from, old, old_at, now)))
 end

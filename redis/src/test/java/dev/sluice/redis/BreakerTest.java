@@ -16,7 +16,7 @@ class BreakerTest {
     assertThat(breaker.failed(breaker.enter(), silent)).as("opened").isTrue();
 
     assertThat(breaker.enter()).isEqualTo(Pass.NONE);
-    assertThat(breaker.isOpen()).isTrue();
+    assertThat(breaker.isTroubled()).isTrue();
     breaker.heard();
     assertThat(breaker.enter()).isEqualTo(Pass.TRY);
     assertThat(breaker.enter()).as("one at a time").isEqualTo(Pass.NONE);
@@ -29,7 +29,19 @@ class BreakerTest {
 
     assertThat(breaker.answered(breaker.enter())).as("closed").isTrue();
     assertThat(breaker.enter()).isEqualTo(Pass.ASK);
-    assertThat(breaker.isOpen()).isFalse();
+    assertThat(breaker.isTroubled()).isFalse();
+  }
+
+  @Test
+  void troubleLastsFromTheFirstFailureToTheFirstAnswer() {
+    assertThat(breaker.isTroubled()).isFalse();
+
+    breaker.failed(breaker.enter(), slow);
+    assertThat(breaker.isTroubled()).isTrue();
+    assertThat(breaker.trouble()).isEqualTo("too late");
+
+    breaker.answered(breaker.enter());
+    assertThat(breaker.isTroubled()).isFalse();
   }
 
   @Test

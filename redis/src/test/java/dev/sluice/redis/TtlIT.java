@@ -13,8 +13,11 @@ import dev.sluice.Limit;
 import dev.sluice.Limiter;
 import dev.sluice.Lock;
 import dev.sluice.Plan;
+import dev.sluice.Receipt;
 import dev.sluice.Rule;
 import dev.sluice.Rules;
+import dev.sluice.contract.MovableClock;
+import dev.sluice.contract.Scene;
 import dev.sluice.redis.testing.RedisProcess;
 import dev.sluice.redis.testing.RedisProcess.Binary;
 import dev.sluice.redis.testing.RedisServers;
@@ -126,5 +129,27 @@ class TtlIT {
 
   private static <T> T await(CompletionStage<T> stage) {
     return stage.toCompletableFuture().join();
+  }
+
+  @ParameterizedTest
+  @MethodSource("dev.sluice.redis.testing.RedisProcess#binaries")
+  void receiptFromBeforeItsRowWasLostGivesBackNoMoreThanItsOwn(Binary binary) {
+    RedisProcess server = RedisServers.single(binary);
+    server.command("FLUSHALL");
+    MovableClock clock = MovableClock.at(Scene.START);
+    Scene scene = new Scene(clock, RedisStore.at(server.uri()).testClock(clock::micros).openBare());
+    Rule rule = Scene.rule(Limit.bucket(6, 1, Duration.ofMinutes(1)));
+    Receipt first = scene.receipt(rule, 1);
+    scene.take(rule, 1);
+    Scene.await(scene.limiter(rule).giveBack(first));
+    Receipt second = scene.receipt(rule, 2);
+    server.command("FLUSHALL");
+    scene.take(rule, 6);
+    clock.advance(Duration.ofMinutes(1));
+
+    Scene.await(scene.limiter(rule).giveBack(second));
+
+    assertThat(scene.left(rule)).isEqualTo(2); // one refilled, and one of the two cannot have
+    scene.store.close();
   }
 }

@@ -309,7 +309,10 @@ class TwinIT {
       }
     }
 
-    /** The entries of a receipt, without the names that each store gives to entries of a log. */
+    /**
+     * The entries of a receipt, without the names that each store gives to entries of a log, and
+     * without what was given back: memory starts anew where Redis goes on.
+     */
     private static List<Receipt.Entry> entries(Receipt receipt) {
       return receipt.entries().stream().map(History::withoutNumbersOfLogs).toList();
     }
@@ -322,7 +325,7 @@ class TwinIT {
         marks.add(isLog ? new Receipt.Mark(mark.micros(), 0) : mark);
       }
       return new Receipt.Entry(
-          entry.account(), entry.terms(), entry.cost(), marks, entry.locked(), entry.local());
+          entry.account(), entry.terms(), entry.cost(), marks, 0, entry.locked(), entry.local());
     }
 
     /** Null if the id was used for another question. */

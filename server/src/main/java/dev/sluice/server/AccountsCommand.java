@@ -3,7 +3,9 @@ package dev.sluice.server;
 import com.fasterxml.jackson.databind.JsonNode;
 import java.io.IOException;
 import java.io.PrintWriter;
+import java.util.ArrayList;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
@@ -17,7 +19,8 @@ import picocli.CommandLine.Spec;
     synopsisSubcommandLabel = "(show | reset)",
     mixinStandardHelpOptions = true)
 final class AccountsCommand {
-  private static final String FACETS = "such as login=ann";
+  private static final String FACETS =
+      "such as login=ann, or the text that locks list shows; none for a rule by everyone";
 
   @Spec private CommandSpec spec = CommandSpec.create();
 
@@ -29,8 +32,8 @@ final class AccountsCommand {
   int show(
       @Mixin Remote remote,
       @Parameters(index = "0", paramLabel = "RULE") String rule,
-      @Parameters(index = "1..*", arity = "1..*", paramLabel = "FACET=VALUE", description = FACETS)
-          List<String> identity)
+      @Parameters(index = "1..*", arity = "0..*", paramLabel = "FACET=VALUE", description = FACETS)
+          @Nullable List<String> identity)
       throws IOException {
     JsonNode answer = remote.send("GET", Remote.path("/v1/accounts", rule, identity), null);
     PrintWriter out = spec.commandLine().getOut();
@@ -39,6 +42,12 @@ final class AccountsCommand {
       out.flush();
     } else {
       Balances.print(answer, out);
+      for (JsonNode lock : answer.path("locks")) {
+        out.printf(
+            "%s is locked until %s: %s%n",
+            Balances.identity(lock), lock.path("until").asText(), lock.path("reason").asText());
+      }
+      out.flush();
     }
     return 0;
   }
@@ -51,13 +60,19 @@ final class AccountsCommand {
   int reset(
       @Mixin Remote remote,
       @Parameters(index = "0", paramLabel = "RULE") String rule,
-      @Parameters(index = "1..*", arity = "1..*", paramLabel = "FACET=VALUE", description = FACETS)
-          List<String> identity)
+      @Parameters(index = "1..*", arity = "0..*", paramLabel = "FACET=VALUE", description = FACETS)
+          @Nullable List<String> identity)
       throws IOException {
     JsonNode answer = remote.send("DELETE", Remote.path("/v1/accounts", rule, identity), null);
     boolean reset = answer.path("reset").asBoolean();
     PrintWriter out = spec.commandLine().getOut();
-    out.println(remote.wantsJson() ? answer.toPrettyString() : reset ? "reset" : "was as new");
+    if (remote.wantsJson()) {
+      out.println(answer.toPrettyString());
+    } else {
+      List<String> accounts = new ArrayList<>();
+      answer.path("accounts").forEach(account -> accounts.add(account.asText()));
+      out.printf("%s %s%n", String.join(", ", accounts), reset ? "is reset" : "was as new");
+    }
     out.flush();
     return reset ? 0 : 3;
   }

@@ -4,13 +4,13 @@ import com.fasterxml.jackson.core.JsonGenerator;
 import com.linecorp.armeria.common.HttpRequest;
 import com.linecorp.armeria.common.HttpResponse;
 import com.linecorp.armeria.server.ServiceRequestContext;
+import dev.sluice.Account;
 import dev.sluice.Balance;
 import dev.sluice.Bounds;
-import dev.sluice.Call;
 import dev.sluice.Decision;
 import dev.sluice.Durations;
 import dev.sluice.Identity;
-import dev.sluice.Limiter;
+import dev.sluice.Lifted;
 import dev.sluice.LockPage;
 import dev.sluice.Restriction;
 import dev.sluice.Rule;
@@ -30,12 +30,14 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.function.BiFunction;
 import java.util.function.Function;
+import java.util.function.Predicate;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /** The routes of operators: rules, accounts and locks. The token has been checked before. */
 final class Admin {
   private static final String WHOLE_IDENTITY = "identity";
+  private static final String KEEP_USAGE = "keepUsage";
   private static final int DEFAULT_PAGE = 100;
 
   private final Edge edge;
@@ -81,22 +83,46 @@ final class Admin {
     Target target = target(ctx);
     return HttpResponse.of(
         look(target)
-            .thenApply(
+            .thenCompose(
                 decision ->
-                    Replies.ok(
-                        json -> {
-                          json.writeStringField("rule", target.rule.name());
-                          json.writeBooleanField("locked", decision.locked());
-                          DecisionJson.writeBalances(json, decision);
-                        })));
+                    locks(ctx, decision).thenApply(locks -> looked(target, decision, locks))));
+  }
+
+  /** The locks that a look found. A store in memory sorts all of them: not on this thread. */
+  private CompletionStage<List<Restriction>> locks(ServiceRequestContext ctx, Decision looked) {
+    return looked.balances().stream().noneMatch(Balance::locked)
+        ? CompletableFuture.completedFuture(List.of())
+        : CompletableFuture.supplyAsync(
+                () -> edge.limiter().locks(looked), ctx.blockingTaskExecutor())
+            .thenCompose(Function.identity());
+  }
+
+  private static HttpResponse looked(Target target, Decision decision, List<Restriction> locks) {
+    return Replies.ok(
+        json -> {
+          json.writeStringField("rule", target.rule.name());
+          json.writeBooleanField("locked", decision.locked());
+          DecisionJson.writeBalances(json, decision);
+          write(json, locks);
+        });
   }
 
   /** {@code DELETE /v1/accounts/{rule}?login=ann}. */
   HttpResponse reset(ServiceRequestContext ctx, HttpRequest request) {
     Target target = target(ctx);
     return HttpResponse.of(
-        change(ctx, target, "account reset", edge.limiter()::reset, done -> "as new")
-            .thenApply(done -> Replies.ok(json -> json.writeBooleanField("reset", done))));
+        change(ctx, target, "account reset", edge.limiter()::reset, done -> done, done -> "as new")
+            .thenApply(
+                done ->
+                    Replies.ok(
+                        json -> {
+                          json.writeBooleanField("reset", done);
+                          json.writeArrayFieldStart("accounts");
+                          for (Account account : accounts(target)) {
+                            json.writeString(account.identity().toString());
+                          }
+                          json.writeEndArray();
+                        })));
   }
 
   /** {@code GET /v1/locks?rule=&limit=&after=}. */
@@ -142,7 +168,7 @@ final class Admin {
       json.writeStartObject();
       json.writeStringField("rule", lock.account().rule());
       DecisionJson.writeIdentity(json, lock.account().identity());
-      json.writeNumberField("restrictedUntil", lock.until().toEpochMilli());
+      json.writeNumberField("restrictedUntil", lock.restrictedUntil());
       json.writeStringField("until", lock.until().toString());
       json.writeStringField("reason", lock.reason());
       json.writeEndObject();
@@ -164,6 +190,7 @@ final class Admin {
             target,
             "lock set",
             (rule, who) -> edge.limiter().lock(rule, who, wanted.length(), wanted.reason()),
+            locks -> true,
             locks -> "locked until %s: %s".formatted(latest(locks), wanted.reason()))
         .thenApply(locks -> Replies.ok(json -> write(json, locks)));
   }
@@ -172,12 +199,40 @@ final class Admin {
     return locks.stream().map(Restriction::until).max(Instant::compareTo).orElse(Instant.EPOCH);
   }
 
-  /** {@code DELETE /v1/locks/{rule}?login=ann}. */
+  /** {@code DELETE /v1/locks/{rule}?login=ann&keepUsage=true}. */
   HttpResponse lift(ServiceRequestContext ctx, HttpRequest request) {
-    Target target = target(ctx);
+    Map<String, String> query = query(ctx);
+    boolean keepUsage = keepUsage(query);
+    Target target = target(ctx, query);
     return HttpResponse.of(
-        change(ctx, target, "lock lifted", edge.limiter()::lift, done -> "not locked")
-            .thenApply(done -> Replies.ok(json -> json.writeBooleanField("lifted", done))));
+        change(
+                ctx,
+                target,
+                keepUsage ? "lock lifted, usage kept" : "lock lifted",
+                (rule, who) -> edge.limiter().liftAndLook(rule, who, keepUsage),
+                Lifted::wasLocked,
+                lifted -> state(lifted.now()))
+            .thenApply(
+                lifted ->
+                    Replies.ok(
+                        json -> {
+                          json.writeBooleanField("lifted", lifted.wasLocked());
+                          json.writeStringField("detail", lifted.inWords());
+                          json.writeBooleanField("allowed", lifted.now().allowed());
+                          DecisionJson.writeBalances(json, lifted.now());
+                        })));
+  }
+
+  /** Takes the option out of a query; the rest of it are facets. */
+  private boolean keepUsage(Map<String, String> query) {
+    if (edge.limiter().rules().facets().containsKey(KEEP_USAGE)) {
+      return false;
+    }
+    String given = query.remove(KEEP_USAGE);
+    if (given != null && !given.equals("true") && !given.equals("false")) {
+      throw new BadInput("keepUsage: %s (expected: true or false)".formatted(Text.quoted(given)));
+    }
+    return "true".equals(given);
   }
 
   /** {@code POST /v1/receipts/rotate}. */
@@ -192,12 +247,15 @@ final class Admin {
                 }));
   }
 
-  /** Changes accounts, and writes into the audit log how they stood before and stand now. */
+  /**
+   * Changes accounts. If that changed anything, the audit log says how they stood and stand now.
+   */
   private <T> CompletionStage<T> change(
       ServiceRequestContext ctx,
       Target target,
       String what,
       BiFunction<String, Identity, CompletionStage<T>> change,
+      Predicate<T> changed,
       Function<T, String> after) {
     return look(target)
         .thenCompose(
@@ -206,20 +264,25 @@ final class Admin {
                     .apply(target.rule.name(), target.identity)
                     .thenApply(
                         done -> {
-                          log(ctx, what, target, state(before), after.apply(done));
+                          if (changed.test(done)) {
+                            log(ctx, what, target, state(before), after.apply(done));
+                          }
                           return done;
                         }));
   }
 
   private void log(
       ServiceRequestContext ctx, String what, Target target, String before, String after) {
-    String rule = target.rule.name();
     Identity shown =
-        edge.limiter().rules().accounts(rule, target.identity).stream()
-            .map(account -> account.identity())
+        accounts(target).stream()
+            .map(Account::identity)
             .reduce((a, b) -> target.identity)
             .orElse(target.identity);
-    Audit.log(ctx, what, rule, shown, before, after);
+    Audit.log(ctx, what, target.rule.name(), shown, before, after);
+  }
+
+  private List<Account> accounts(Target target) {
+    return edge.limiter().rules().accounts(target.rule.name(), target.identity);
   }
 
   /** What an account holds, in a few words. */
@@ -240,26 +303,16 @@ final class Admin {
 
   /** Looks at accounts, also if the identity names only some of the rule's. */
   private CompletionStage<Decision> look(Target target) {
-    Rule rule = target.rule;
-    Rule lenient =
-        new Rule(
-            rule.name(),
-            rule.by(),
-            rule.terms(),
-            rule.overrides(),
-            List.of(),
-            rule.enforced(),
-            Rule.Missing.SKIP,
-            rule.onStoreFailure(),
-            rule.colocate());
-    Rules alone = Rules.of(List.of(lenient), edge.limiter().rules().facets().values());
-    return Limiter.of(store, alone)
-        .look(Call.of(rule.name(), target.identity))
+    return edge.limiter()
+        .look(target.rule.name(), target.identity)
         .thenApply(decision -> StoreAway.check(decision, store));
   }
 
   private Target target(ServiceRequestContext ctx) {
-    Map<String, String> facets = query(ctx);
+    return target(ctx, query(ctx));
+  }
+
+  private Target target(ServiceRequestContext ctx, Map<String, String> facets) {
     Rule rule = find(ctx, "rule");
     return new Target(rule, identity(facets, rule));
   }
@@ -309,18 +362,33 @@ final class Admin {
     return facets;
   }
 
-  /** The identity of facets, or in {@code identity} the canonical text of one. */
+  /**
+   * The identity of facets, or in {@code identity} the canonical text of one. What is secret or
+   * long can be given as itself, or as the hash that is shown of it.
+   */
   private Identity identity(Map<String, String> facets, Rule rule) {
     List<String> errors = new ArrayList<>();
     boolean whole = facets.keySet().equals(Set.of(WHOLE_IDENTITY));
     Identity identity =
         whole && !edge.limiter().rules().facets().containsKey(WHOLE_IDENTITY)
             ? Identity.parse(String.valueOf(facets.get(WHOLE_IDENTITY)))
-            : CheckRequest.identity(facets, edge.facets(), errors);
+            : shown(facets, errors);
     if (!errors.isEmpty()) {
       throw new BadInput(errors, false);
     }
     edge.limiter().rules().accounts(rule.name(), identity); // refuses one that names no account
+    return identity;
+  }
+
+  private Identity shown(Map<String, String> facets, List<String> errors) {
+    Map<String, String> plain = new LinkedHashMap<>(facets);
+    plain.values().removeIf(Identity::isShownHash);
+    Identity identity = CheckRequest.identity(plain, edge.facets(), errors);
+    for (Map.Entry<String, String> facet : facets.entrySet()) {
+      if (Identity.isShownHash(facet.getValue())) {
+        identity = identity.withHash(facet.getKey(), facet.getValue());
+      }
+    }
     return identity;
   }
 }

@@ -17,4 +17,13 @@ public final class ArmeriaFlags implements FlagsProvider {
   public Long defaultHttp1ConnectionCloseDelayMillis() {
     return 0L;
   }
+
+  /**
+   * A proxy hands the client's own query to the gate, and {@code ?next=../cart} is a good one. No
+   * query names a file here.
+   */
+  @Override
+  public Boolean allowDoubleDotsInQueryString() {
+    return true;
+  }
 }

@@ -25,8 +25,10 @@ final class Balances {
     table.print(out);
   }
 
+  /** The text of an account as a shell takes it, to be pasted into another command. */
   static String identity(JsonNode account) {
-    return account.path("account").asText();
+    String text = account.path("account").asText();
+    return text.contains("&") ? "'" + text + "'" : text;
   }
 
   /** Milliseconds as people write them; what is longer than a minute in whole seconds. */

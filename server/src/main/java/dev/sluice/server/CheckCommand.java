@@ -53,7 +53,7 @@ final class CheckCommand implements Callable<Integer> {
       names.add(rule);
     }
     ObjectNode facets = body.putObject("identity");
-    Remote.facets(identity).forEach(facets::put);
+    Remote.callerFacets(identity).forEach(facets::put);
     costs.forEach(cost -> put(cost, body));
     if (id != null) {
       body.put("id", id);
@@ -101,6 +101,9 @@ final class CheckCommand implements Callable<Integer> {
     }
     return answer.path("retryAfterMs").isNull()
         ? ": the cost is more than the limit, and will never pass"
-        : ": passes in " + Balances.span(answer.path("retryAfterMs"));
+        : ": %spasses in %s"
+            .formatted(
+                answer.path("locked").asBoolean() ? "locked out, " : "",
+                Balances.span(answer.path("retryAfterMs")));
   }
 }

@@ -20,7 +20,7 @@ import org.jspecify.annotations.Nullable;
 final class CheckRequest {
   private static final List<String> MEMBERS =
       List.of("rule", "rules", "identity", "cost", "costs", "id", "intent");
-  private static final List<Intent> INTENTS = List.of(Intent.TAKE, Intent.PEEK, Intent.RECORD);
+  private static final List<Intent> INTENTS = List.of(Intent.values());
   private static final int LONGEST_INTENT = 32;
   private static final Identity SOMEBODY = Identity.of("x", "y");
 
@@ -40,7 +40,7 @@ final class CheckRequest {
     CheckRequest request = new CheckRequest();
     List<String> errors = new ArrayList<>(JsonInput.read(body, MEMBERS, request::member));
     List<String> names = request.names(errors);
-    Identity identity = request.identity(known, errors);
+    Identity identity = request.identity(names, known, errors);
     if (!names.isEmpty()) {
       checkCosts(request.costs, names, "a rule that the call does not name", errors);
     }
@@ -123,33 +123,39 @@ final class CheckRequest {
     return rules == null ? List.of(String.valueOf(rule)) : rules;
   }
 
-  private Identity identity(RequestFacets known, List<String> errors) {
+  private Identity identity(List<String> names, RequestFacets known, List<String> errors) {
     Map<String, String> given = facets;
     if (given == null) {
+      if (!names.isEmpty() && names.stream().allMatch(name -> countsEveryone(name, known))) {
+        return Identity.none();
+      }
       errors.add("identity: missing (expected: an object such as {\"login\": \"ann\"})");
       return SOMEBODY;
     }
     return identity(given, known, errors);
   }
 
+  /** Whether a rule needs no facet, because it counts all callers together. */
+  private static boolean countsEveryone(String name, RequestFacets known) {
+    Rule rule = known.rules().find(name);
+    return rule != null && rule.by().equals(List.of(Rule.EVERYONE));
+  }
+
   /** An identity of facets; of those that are no good, every mistake is told. */
   static Identity identity(Map<String, String> given, RequestFacets known, List<String> errors) {
     Map<String, String> canonical = new LinkedHashMap<>();
-    given.forEach((name, value) -> canonical.put(name, known.canonical(name, value)));
-    try {
-      return Identity.of(canonical);
-    } catch (IllegalArgumentException onlyTheFirst) {
-      canonical.forEach((name, value) -> check(name, value, errors));
-      return SOMEBODY;
-    }
-  }
-
-  private static void check(String name, String value, List<String> errors) {
-    try {
-      Identity.of(name, value);
-    } catch (IllegalArgumentException e) {
-      errors.add(String.valueOf(e.getMessage()));
-    }
+    int before = errors.size();
+    given.forEach(
+        (name, value) -> {
+          try {
+            String form = known.canonical(name, value);
+            Identity.of(name, form);
+            canonical.put(name, form);
+          } catch (IllegalArgumentException e) {
+            errors.add(String.valueOf(e.getMessage()));
+          }
+        });
+    return errors.size() == before ? Identity.of(canonical) : SOMEBODY;
   }
 
   /**

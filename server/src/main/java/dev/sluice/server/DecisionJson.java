@@ -5,11 +5,14 @@ import dev.sluice.Balance;
 import dev.sluice.Decision;
 import dev.sluice.Identity;
 import dev.sluice.Limit;
+import dev.sluice.Metrics;
+import dev.sluice.Settled;
 import java.io.IOException;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
+import java.util.TreeMap;
 import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 
@@ -38,7 +41,7 @@ final class DecisionJson {
   static void write(JsonGenerator json, Decision decision, @Nullable String receipt)
       throws IOException {
     json.writeBooleanField("allowed", decision.allowed());
-    json.writeStringField("outcome", outcome(decision));
+    json.writeStringField("outcome", Metrics.outcome(decision));
     json.writeStringField("countedBy", text(decision.countedBy()));
     Optional<Balance> deciding = decision.deciding();
     if (deciding.isPresent()) {
@@ -65,13 +68,6 @@ final class DecisionJson {
       json.writeStringField("reason", unmetered.reason());
     }
     json.writeStringField("receipt", receipt);
-  }
-
-  static String outcome(Decision decision) {
-    if (decision instanceof Decision.Unmetered) {
-      return "unmetered";
-    }
-    return decision.allowed() ? "allowed" : "denied";
   }
 
   static String text(Decision.CountedBy by) {
@@ -101,6 +97,18 @@ final class DecisionJson {
   static void writeUncharged(JsonGenerator json, long uncharged) throws IOException {
     if (uncharged != 0) {
       json.writeNumberField("uncharged", uncharged);
+    }
+  }
+
+  /** What a settlement could not charge, in all and by rule; there only if that is anything. */
+  static void writeUncharged(JsonGenerator json, Settled settled) throws IOException {
+    writeUncharged(json, settled.uncharged());
+    if (settled.uncharged() != 0) {
+      json.writeObjectFieldStart("unchargedBy");
+      for (Map.Entry<String, Long> rule : new TreeMap<>(settled.unchargedBy()).entrySet()) {
+        json.writeNumberField(rule.getKey(), rule.getValue());
+      }
+      json.writeEndObject();
     }
   }
 

@@ -13,6 +13,7 @@ import com.linecorp.armeria.server.ServiceRequestContext;
 import dev.sluice.Call;
 import dev.sluice.Decision;
 import dev.sluice.Identity;
+import dev.sluice.Rules;
 import dev.sluice.Settled;
 import dev.sluice.http.HttpAnswer;
 import dev.sluice.http.RequestFacets;
@@ -57,13 +58,22 @@ final class Decisions {
 
   private CompletionStage<Decision> ask(Call call) {
     long start = System.nanoTime();
-    return edge.limiter()
-        .ask(call)
-        .thenApply(
-            decision -> {
-              meters.decided(call.rules(), decision, start);
-              return decision;
-            });
+    Rules rules = edge.limiter().rules();
+    try {
+      return edge.limiter()
+          .ask(call)
+          .whenComplete(
+              (decision, error) -> {
+                if (error == null) {
+                  meters.decided(rules, call, decision, start);
+                } else {
+                  meters.undecided(start);
+                }
+              });
+    } catch (RuntimeException e) { // the rules refused it
+      meters.undecided(start);
+      throw e;
+    }
   }
 
   /** {@code POST /v1/settle}. */
@@ -73,17 +83,15 @@ final class Decisions {
 
   private CompletionStage<HttpResponse> settle(byte[] body) {
     SettleRequest request = SettleRequest.parse(body, receipts);
-    return edge.limiter()
-        .settle(request.receipt(), request.settlement())
-        .thenApply(settled -> settled(request, settled));
+    return edge.limiter().settle(request.receipt(), request.settlement()).thenApply(this::settled);
   }
 
-  private HttpResponse settled(SettleRequest request, Settled settled) {
-    meters.settled(request.receipt(), request.settlement(), settled);
+  private HttpResponse settled(Settled settled) {
+    meters.settled(settled);
     return Replies.ok(
         json -> {
           json.writeBooleanField("settled", settled.done());
-          DecisionJson.writeUncharged(json, settled.uncharged());
+          DecisionJson.writeUncharged(json, settled);
         });
   }
 

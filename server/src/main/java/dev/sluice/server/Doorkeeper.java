@@ -58,7 +58,7 @@ final class Doorkeeper {
       throws Exception {
     String shown = AdminToken.shownBy(request.headers());
     if (shown == null) {
-      return needsToken();
+      return unauthorized("this route needs the admin token");
     }
     Identity address = Identity.of("ip", BY_64.canonical(client.of(Edge.parts(ctx))));
     boolean right = token.is(shown);
@@ -67,13 +67,15 @@ final class Doorkeeper {
     if (!decision.allowed()) {
       return tooManyWrong(decision);
     }
-    return right ? service.serve(ctx, request) : needsToken();
+    return right
+        ? service.serve(ctx, request)
+        : unauthorized("admin token: not the one of this service");
   }
 
-  private static HttpResponse needsToken() {
+  private static HttpResponse unauthorized(String found) {
     return refusal(
         HttpStatus.UNAUTHORIZED,
-        "this route needs the admin token (expected: Authorization: Bearer …)",
+        found + " (expected: Authorization: Bearer and the token)",
         Map.of("WWW-Authenticate", "Bearer realm=\"sluice\""));
   }
 

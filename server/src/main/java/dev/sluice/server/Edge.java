@@ -8,9 +8,13 @@ import dev.sluice.http.ClientAddress;
 import dev.sluice.http.RequestFacets;
 import dev.sluice.http.RequestParts;
 import java.util.List;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /** The facets of the rules in force, as requests to this service tell them. Thread-safe. */
 final class Edge {
+  private static final Logger LOG = LoggerFactory.getLogger(Edge.class);
+
   private final Limiter limiter;
   private final ClientAddress client;
   private volatile RequestFacets facets;
@@ -18,7 +22,7 @@ final class Edge {
   Edge(Limiter limiter, ClientAddress client) {
     this.limiter = limiter;
     this.client = client;
-    this.facets = RequestFacets.of(limiter.rules(), client);
+    this.facets = read(limiter.rules());
   }
 
   Limiter limiter() {
@@ -30,10 +34,15 @@ final class Edge {
     Rules rules = limiter.rules();
     RequestFacets known = facets;
     if (known.rules() != rules) {
-      known = RequestFacets.of(rules, client);
+      known = read(rules);
       facets = known;
     }
     return known;
+  }
+
+  private RequestFacets read(Rules rules) {
+    client.tooFine(rules).forEach(LOG::warn);
+    return RequestFacets.of(rules, client);
   }
 
   /** A request as the core sees it. */

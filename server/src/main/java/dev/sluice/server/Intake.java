@@ -6,6 +6,7 @@ import com.linecorp.armeria.common.HttpStatus;
 import com.linecorp.armeria.server.DecoratingHttpServiceFunction;
 import com.linecorp.armeria.server.HttpService;
 import com.linecorp.armeria.server.ServiceRequestContext;
+import java.time.Duration;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 
@@ -13,8 +14,12 @@ import java.util.concurrent.atomic.AtomicLong;
 final class Intake implements DecoratingHttpServiceFunction {
   /*
    * While the service drains, each answer closes its connection (HTTP/1) or says GOAWAY (HTTP/2). A
-   * client with kept connections thus never sends a request into one that is about to be cut.
+   * client with kept connections thus never sends a request into one that is about to be cut. When no
+   * request has come for QUIET, those who are left are idle; a trickle of them is heard for LONGEST.
    */
+  private static final Duration QUIET = Duration.ofSeconds(1);
+  private static final Duration LONGEST = Duration.ofSeconds(2);
+
   private final int most;
   private final int mostRequestBytes;
   private final long mostBytes;
@@ -22,6 +27,7 @@ final class Intake implements DecoratingHttpServiceFunction {
   private final AtomicInteger inFlight = new AtomicInteger();
   private final AtomicLong bytes = new AtomicLong();
   private volatile boolean draining;
+  private volatile long toldNanos; // when a client was last told to leave
 
   /** Where liveness is asked for. */
   static final String LIVE = "/health/live";
@@ -41,7 +47,22 @@ final class Intake implements DecoratingHttpServiceFunction {
   }
 
   void drain() {
+    toldNanos = System.nanoTime();
     draining = true;
+  }
+
+  /** Waits until every request is answered and clients have had time to leave. */
+  void awaitEnd(Duration most) throws InterruptedException {
+    long start = System.nanoTime();
+    while (!hasEnded(start) && System.nanoTime() - start < most.toNanos()) {
+      Thread.sleep(10);
+    }
+  }
+
+  private boolean hasEnded(long startNanos) {
+    long now = System.nanoTime();
+    boolean isQuiet = now - toldNanos >= QUIET.toNanos() || now - startNanos >= LONGEST.toNanos();
+    return isQuiet && inFlight.get() == 0;
   }
 
   boolean isDraining() {
@@ -52,6 +73,7 @@ final class Intake implements DecoratingHttpServiceFunction {
   public HttpResponse serve(HttpService service, ServiceRequestContext ctx, HttpRequest request)
       throws Exception {
     if (draining) {
+      toldNanos = System.nanoTime();
       var unused = ctx.initiateConnectionShutdown();
     }
     if (ctx.path().equals(LIVE)) {

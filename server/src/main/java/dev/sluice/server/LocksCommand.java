@@ -23,7 +23,8 @@ import picocli.CommandLine.Spec;
     mixinStandardHelpOptions = true)
 final class LocksCommand {
   private static final String PLEASE_NAME = "rule of the lock";
-  private static final String FACETS = "such as login=ann, or identity=<text that the list shows>";
+  private static final String FACETS =
+      "such as login=ann, or the text that the list shows; none for a rule by everyone";
 
   @Spec private CommandSpec spec = CommandSpec.create();
 
@@ -125,8 +126,8 @@ final class LocksCommand {
   int set(
       @Mixin Remote remote,
       @Parameters(index = "0", paramLabel = "RULE", description = PLEASE_NAME) String rule,
-      @Parameters(index = "1..*", arity = "1..*", paramLabel = "FACET=VALUE", description = FACETS)
-          List<String> identity,
+      @Parameters(index = "1..*", arity = "0..*", paramLabel = "FACET=VALUE", description = FACETS)
+          @Nullable List<String> identity,
       @Option(
               names = "--for",
               required = true,
@@ -144,20 +145,34 @@ final class LocksCommand {
 
   @Command(
       name = "lift",
-      description = "Ends the lock of an identity. Ends with 0 if there was one, else with 3.",
+      description =
+          "Ends the lock of an identity, and forgets what led to it. Ends with 0 if there was one, else with 3.",
       mixinStandardHelpOptions = true,
       defaultValueProvider = FromEnvironment.class)
   int lift(
       @Mixin Remote remote,
       @Parameters(index = "0", paramLabel = "RULE", description = PLEASE_NAME) String rule,
-      @Parameters(index = "1..*", arity = "1..*", paramLabel = "FACET=VALUE", description = FACETS)
-          List<String> identity)
+      @Parameters(index = "1..*", arity = "0..*", paramLabel = "FACET=VALUE", description = FACETS)
+          @Nullable List<String> identity,
+      @Option(
+              names = "--keep-usage",
+              description = "end only the lock: what was used stays, and the locks before count on")
+          boolean keepUsage)
       throws IOException {
-    JsonNode answer = remote.send("DELETE", Remote.path("/v1/locks", rule, identity), null);
+    String path = Remote.path("/v1/locks", rule, identity);
+    if (keepUsage) {
+      path += (path.indexOf('?') < 0 ? "?" : "&") + "keepUsage=true";
+    }
+    JsonNode answer = remote.send("DELETE", path, null);
     boolean lifted = answer.path("lifted").asBoolean();
-    out()
-        .println(
-            remote.wantsJson() ? answer.toPrettyString() : lifted ? "lifted" : "was not locked");
+    if (remote.wantsJson()) {
+      out().println(answer.toPrettyString());
+    } else {
+      out().println(answer.path("detail").asText());
+      if (!answer.path("allowed").asBoolean()) {
+        out().println("(accounts reset would let the next call pass)");
+      }
+    }
     out().flush();
     return lifted ? 0 : 3;
   }

@@ -13,6 +13,7 @@ import picocli.CommandLine.Command;
       LocksCommand.class,
       AccountsCommand.class,
       ReceiptsCommand.class,
+      FunctionsCommand.class,
       RulesCommand.class
     },
     mixinStandardHelpOptions = true)

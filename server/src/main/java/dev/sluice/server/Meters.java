@@ -2,15 +2,17 @@ package dev.sluice.server;
 
 import dev.sluice.Account;
 import dev.sluice.Balance;
+import dev.sluice.Call;
 import dev.sluice.Decision;
 import dev.sluice.Limiter;
-import dev.sluice.Receipt;
+import dev.sluice.Metrics;
 import dev.sluice.Rule;
+import dev.sluice.Rules;
 import dev.sluice.Settled;
-import dev.sluice.Settlement;
 import dev.sluice.Store;
 import dev.sluice.redis.StoreFault;
 import io.micrometer.core.instrument.Counter;
+import io.micrometer.core.instrument.FunctionCounter;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.Timer;
 import io.micrometer.core.instrument.binder.jvm.JvmMemoryMetrics;
@@ -20,10 +22,8 @@ import io.micrometer.core.instrument.binder.system.UptimeMetrics;
 import io.micrometer.prometheusmetrics.PrometheusConfig;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import java.time.Duration;
-import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
@@ -37,42 +37,22 @@ final class Meters {
   private static final List<String> FAULTS_TO_EXPECT =
       List.of("timeout", "connection", "disconnected");
 
-  /** In place of a rule, if several were settled above what they took. No rule has this name. */
-  static final String SEVERAL_RULES = "*";
-
   private final PrometheusMeterRegistry registry =
       new PrometheusMeterRegistry(PrometheusConfig.DEFAULT);
-  private final Map<String, Counter[]> decisions = new ConcurrentHashMap<>();
+  private final Map<Metrics.Count, Counter> decisions = new ConcurrentHashMap<>();
+  private final Map<CallTags, Timer> calls = new ConcurrentHashMap<>();
   private final Map<String, Counter> uncharged = new ConcurrentHashMap<>();
-  private final Timer latency;
   private final Counter overloads;
   private final Counter degradedSeconds;
   private final Map<String, Counter> faults = new ConcurrentHashMap<>();
-  private final Map<Decision.CountedBy, Counter> counted = new EnumMap<>(Decision.CountedBy.class);
   private final AtomicLong lastDegradedNanos = new AtomicLong(System.nanoTime() - DEGRADED_NANOS);
   private final AtomicLong lastDegradedSecond = new AtomicLong();
   private volatile @Nullable LockCount locks;
 
-  /**
-   * Meters of a service.
-   *
-   * @param store what decisions come from, for a label: {@code memory}, {@code redis}
-   */
-  Meters(String store) {
-    this.latency =
-        Timer.builder("sluice.decision")
-            .description("Time from the call to its decision")
-            .tag("source", store)
-            .serviceLevelObjectives(
-                Duration.ofNanos(10_000),
-                Duration.ofNanos(100_000),
-                Duration.ofMillis(1),
-                Duration.ofMillis(5),
-                Duration.ofMillis(20),
-                Duration.ofMillis(50),
-                Duration.ofMillis(250),
-                Duration.ofSeconds(1))
-            .register(registry);
+  /** The tags of the time that a call took. */
+  private record CallTags(String outcome, String countedBy) {}
+
+  Meters() {
     this.overloads =
         Counter.builder("sluice.overloads")
             .description("Requests answered 503 because too many were in work")
@@ -81,14 +61,6 @@ final class Meters {
         Counter.builder("sluice.degraded.seconds")
             .description("Seconds in which a call was decided without the store")
             .register(registry);
-    for (Decision.CountedBy by : Decision.CountedBy.values()) {
-      counted.put(
-          by,
-          Counter.builder("sluice.decisions.counted")
-              .description("Decisions by what counted them")
-              .tag("by", DecisionJson.text(by))
-              .register(registry));
-    }
     FAULTS_TO_EXPECT.forEach(this::faults);
     new JvmMemoryMetrics().bindTo(registry);
     new JvmThreadMetrics().bindTo(registry);
@@ -112,6 +84,9 @@ final class Meters {
     Gauge.builder("sluice.store.silent", () -> store.trouble().isPresent() ? 1 : 0)
         .description("1 while the store does not answer: rules decide at once, one call probes it")
         .register(registry);
+    FunctionCounter.builder(Metrics.FOREIGN_VALUES, store, Store::foreignValues)
+        .description("Values under Sluice's keys that were not Sluice's, and were replaced")
+        .register(registry);
     Gauge.builder("sluice.store.warnings", () -> store.warnings().size())
         .description("Warnings about the store; /health/ready has their texts")
         .register(registry);
@@ -129,16 +104,17 @@ final class Meters {
     return registry;
   }
 
-  /** Counts a decision for every rule that the call named. */
-  void decided(List<String> rules, Decision decision, long startNanos) {
-    long now = System.nanoTime();
-    latency.record(now - startNanos, TimeUnit.NANOSECONDS);
-    int outcome = decision instanceof Decision.Unmetered ? 2 : decision.allowed() ? 0 : 1;
-    for (String rule : rules) {
-      counters(rule)[outcome].increment();
-    }
+  /**
+   * Counts a decision for every rule that the call named.
+   *
+   * @param rules the rules in force
+   */
+  void decided(Rules rules, Call call, Decision decision, long startNanos) {
     Decision.CountedBy by = decision.countedBy();
-    Objects.requireNonNull(counted.get(by)).increment();
+    long now = took(Metrics.outcome(decision), Metrics.countedBy(by), startNanos);
+    for (Metrics.Count count : Metrics.counts(rules, call.rules(), decision)) {
+      counter(count).increment();
+    }
     if (by == Decision.CountedBy.LOCAL || by == Decision.CountedBy.NOBODY) {
       lastDegradedNanos.set(now);
       long second = TimeUnit.NANOSECONDS.toSeconds(now);
@@ -146,10 +122,37 @@ final class Meters {
         degradedSeconds.increment();
       }
     }
-    for (String rule : decision.shadowDenials()) {
-      counters(rule)[3].increment();
-    }
     countUncharged(decision.balances());
+  }
+
+  /** Counts a call that ended without a decision. */
+  void undecided(long startNanos) {
+    took(Metrics.FAILED, Metrics.countedBy(Decision.CountedBy.NOBODY), startNanos);
+  }
+
+  private long took(String outcome, String countedBy, long startNanos) {
+    long now = System.nanoTime();
+    calls
+        .computeIfAbsent(new CallTags(outcome, countedBy), this::timer)
+        .record(now - startNanos, TimeUnit.NANOSECONDS);
+    return now;
+  }
+
+  private Timer timer(CallTags tags) {
+    return Timer.builder(Metrics.CALLS)
+        .description("Time from a call to its decision, by outcome and what counted it")
+        .tag(Metrics.OUTCOME, tags.outcome)
+        .tag(Metrics.COUNTED_BY, tags.countedBy)
+        .serviceLevelObjectives(
+            Duration.ofNanos(10_000),
+            Duration.ofNanos(100_000),
+            Duration.ofMillis(1),
+            Duration.ofMillis(5),
+            Duration.ofMillis(20),
+            Duration.ofMillis(50),
+            Duration.ofMillis(250),
+            Duration.ofSeconds(1))
+        .register(registry);
   }
 
   /** Counts what a record could not charge: of each account, at the limit that took the least. */
@@ -170,16 +173,8 @@ final class Meters {
   }
 
   /** Counts what a settlement could not charge. */
-  void settled(Receipt receipt, Settlement settlement, Settled settled) {
-    if (settled.uncharged() > 0) {
-      List<String> raised =
-          receipt.entries().stream()
-              .filter(entry -> settlement.costOf(entry) > entry.cost())
-              .map(entry -> entry.account().rule())
-              .distinct()
-              .toList();
-      countUncharged(raised.size() == 1 ? raised.get(0) : SEVERAL_RULES, settled.uncharged());
-    }
+  void settled(Settled settled) {
+    settled.unchargedBy().forEach(this::countUncharged);
   }
 
   private void countUncharged(String rule, long cost) {
@@ -192,9 +187,9 @@ final class Meters {
     return uncharged.computeIfAbsent(
         rule,
         unknown ->
-            Counter.builder("sluice.uncharged")
+            Counter.builder(Metrics.UNCHARGED)
                 .description("Cost of records and settlements that no limit could take, by rule")
-                .tag("rule", rule)
+                .tag(Metrics.RULE, rule)
                 .register(registry));
   }
 
@@ -207,9 +202,9 @@ final class Meters {
     return faults.computeIfAbsent(
         kind,
         unknown ->
-            Counter.builder("sluice.store.faults")
+            Counter.builder(Metrics.STORE_FAULTS)
                 .description("Calls that the store did not answer, by what went wrong")
-                .tag("kind", kind)
+                .tag(Metrics.KIND, kind)
                 .register(registry));
   }
 
@@ -222,27 +217,26 @@ final class Meters {
     return System.nanoTime() - lastDegradedNanos.get() < DEGRADED_NANOS;
   }
 
-  private Counter[] counters(String rule) {
-    Counter[] known = decisions.get(rule);
-    return known != null ? known : decisions.computeIfAbsent(rule, this::newCounters);
-  }
-
-  private Counter[] newCounters(String rule) {
-    return List.of("allowed", "denied", "unmetered", "shadow-denied").stream()
-        .map(
-            outcome ->
-                Counter.builder("sluice.decisions")
-                    .description("Decisions by rule and outcome")
-                    .tag("rule", rule)
-                    .tag("outcome", outcome)
-                    .register(registry))
-        .toArray(Counter[]::new);
+  private Counter counter(Metrics.Count count) {
+    return decisions.computeIfAbsent(
+        count,
+        unknown ->
+            Counter.builder(count.meter())
+                .description(
+                    count.meter().equals(Metrics.DECISIONS)
+                        ? "Decisions by rule, outcome and what counted them"
+                        : "What rules in shadow mode would have decided")
+                .tag(Metrics.RULE, count.rule())
+                .tag(Metrics.OUTCOME, count.outcome())
+                .tag(Metrics.COUNTED_BY, count.countedBy())
+                .tag(Metrics.LOCKED, String.valueOf(count.locked()))
+                .register(registry));
   }
 
   /** Makes the counters of rules that nobody has called yet, so that they read 0. */
   void expect(List<Rule> rules) {
     for (Rule rule : rules) {
-      counters(rule.name());
+      Metrics.expected(rule).forEach(this::counter);
       uncharged(rule.name());
     }
   }

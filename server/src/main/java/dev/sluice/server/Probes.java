@@ -11,6 +11,7 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
 import java.util.Objects;
+import java.util.Optional;
 
 /** The routes that machines watch: liveness, readiness, metrics, and the API's description. */
 final class Probes {
@@ -44,7 +45,11 @@ final class Probes {
         MediaType.JSON,
         json -> {
           json.writeStringField("status", ready ? "ready" : "draining");
-          json.writeBooleanField("degraded", meters.isDegraded());
+          Optional<String> trouble = store.trouble();
+          json.writeBooleanField("degraded", trouble.isPresent() || meters.isDegraded());
+          if (trouble.isPresent()) {
+            json.writeStringField("reason", trouble.get());
+          }
           json.writeArrayFieldStart("warnings");
           for (String warning : store.warnings()) {
             json.writeString(warning);

@@ -37,7 +37,7 @@ final class ReceiptBytes {
    * Receipts.LONGEST_TEXT. Numbers take as few bytes as they need, and marks are written as their
    * distance from the take.
    */
-  static final byte VERSION = 3;
+  static final byte VERSION = 4;
 
   private static final int MOST_TERMS = 10_000;
 
@@ -100,6 +100,10 @@ final class ReceiptBytes {
     for (Receipt.Entry entry : receipt.entries()) {
       write(entry, receipt.takenAtMicros(), facets, terms, out);
     }
+    writeNumber(receipt.exempt().size(), out);
+    for (String rule : receipt.exempt()) {
+      out.writeUTF(rule);
+    }
   }
 
   private static <T> void addNew(List<T> list, T element) {
@@ -132,6 +136,7 @@ final class ReceiptBytes {
             | (entry.locked() ? LOCKED : 0));
     writeNumber(terms.indexOf(entry.terms()), out);
     writeNumber(entry.cost(), out);
+    writeNumber(entry.given(), out);
     writeNumber(entry.marks().size(), out);
     for (Receipt.Mark mark : entry.marks()) {
       writeDistance(mark.micros() - takenAtMicros, out);
@@ -156,7 +161,11 @@ final class ReceiptBytes {
     for (int left = readCount(in); left > 0; left--) {
       entries.add(readEntry(in, takenAtMicros, facets, terms));
     }
-    return new Receipt(id, takenAtMicros, openUntilMicros, entries, node);
+    List<String> exempt = new ArrayList<>();
+    for (int left = readCount(in); left > 0; left--) {
+      exempt.add(in.readUTF());
+    }
+    return new Receipt(id, takenAtMicros, openUntilMicros, entries, node, exempt);
   }
 
   private static Receipt.Entry readEntry(
@@ -172,12 +181,13 @@ final class ReceiptBytes {
         new Account(rule, Identity.parse(String.join("&", own)), (flags & COLOCATED) != 0);
     Terms its = terms.get(readCount(in));
     long cost = readNumber(in);
+    long given = readNumber(in);
     List<Receipt.Mark> marks = new ArrayList<>();
     for (int left = readCount(in); left > 0; left--) {
       marks.add(new Receipt.Mark(takenAtMicros + readDistance(in), readNumber(in)));
     }
     return new Receipt.Entry(
-        account, its, cost, marks, (flags & LOCKED) != 0, (flags & LOCAL) != 0);
+        account, its, cost, marks, given, (flags & LOCKED) != 0, (flags & LOCAL) != 0);
   }
 
   /** The bytes of terms: the same for every receipt of a rule, so they are made once. */

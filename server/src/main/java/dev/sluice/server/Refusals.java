@@ -104,6 +104,7 @@ final class Refusals implements ServerErrorHandler {
 
   private static String described(HttpStatus status) {
     return switch (status.code()) {
+      case 400 -> "the request is malformed (a query needs whole escapes such as %2F, and no %00)";
       case 404 -> "no such route (expected: one of those in /openapi.yaml)";
       case 405 -> "no such method on this route (expected: one of those in /openapi.yaml)";
       case 413 -> "body: too large";

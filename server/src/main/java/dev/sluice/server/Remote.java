@@ -2,6 +2,7 @@ package dev.sluice.server;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import dev.sluice.Identity;
 import dev.sluice.Text;
 import java.io.IOException;
 import java.net.ConnectException;
@@ -12,6 +13,7 @@ import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -38,6 +40,9 @@ final class Remote {
       description =
           "its admin token (default: SLUICE_ADMIN_TOKEN, else what it left on this machine)")
   private @Nullable String token;
+
+  /** Where the token that was shown came from; null if there was none. */
+  private @Nullable String shownFrom;
 
   @Option(names = "--json", description = "print what the service answered")
   private boolean json;
@@ -101,7 +106,10 @@ final class Remote {
     answer.path("errors").forEach(error -> errors.add(error.asText()));
     if (status == 401) {
       errors.add(
-          "give it with --token or SLUICE_ADMIN_TOKEN; the service printed it when it started");
+          shownFrom == null
+              ? "give it with --token or SLUICE_ADMIN_TOKEN; the service printed it when it started"
+              : "the token came from %s; the service printed the right one when it started"
+                  .formatted(shownFrom));
     }
     return errors.isEmpty() ? List.of(url + " answered " + status) : errors;
   }
@@ -122,17 +130,24 @@ final class Remote {
 
   private @Nullable String tokenToShow() throws IOException {
     if (token != null) {
+      shownFrom = "--token";
       return token;
     }
     String told = System.getenv("SLUICE_ADMIN_TOKEN");
     if (told != null) {
+      shownFrom = "SLUICE_ADMIN_TOKEN";
       return told;
     }
     URI base = URI.create(url);
     boolean here =
         base.getHost() != null && InetAddress.getByName(base.getHost()).isLoopbackAddress();
-    // Shown to nobody but a service on this machine.
-    return here ? AdminToken.readFrom(AdminToken.file(base.getPort())).orElse(null) : null;
+    if (!here) {
+      return null; // shown to nobody but a service on this machine
+    }
+    Path file = AdminToken.file(base.getPort());
+    String left = AdminToken.readFrom(file).orElse(null);
+    shownFrom = left == null ? null : file.toString();
+    return left;
   }
 
   private static String user() {
@@ -149,23 +164,62 @@ final class Remote {
     }
   }
 
-  /** The facets of an identity given as {@code login=ann}. */
-  static Map<String, String> facets(List<String> given) {
+  /** The facets of an identity, given as {@code login=ann} or as commands print them. */
+  static Map<String, String> facets(@Nullable List<String> given) {
     Map<String, String> facets = new LinkedHashMap<>();
-    for (String facet : given) {
-      int equals = facet.indexOf('=');
-      if (equals < 1) {
-        throw new Refused(
-            List.of("identity: %s (expected: such as login=ann)".formatted(Text.quoted(facet))),
-            null);
-      }
-      facets.put(facet.substring(0, equals), facet.substring(equals + 1));
+    for (String text : given == null ? List.<String>of() : given) {
+      facetsOf(text)
+          .forEach(
+              (name, value) -> {
+                if (facets.put(name, value) != null) {
+                  throw new Refused(
+                      List.of("facet %s: given twice".formatted(Text.quoted(name))), null);
+                }
+              });
     }
     return facets;
   }
 
+  /**
+   * The facets in one argument. Commands print several facets joined by {@code &}, special
+   * characters as {@code %40} and hashes as {@code %02…}; what cannot be read so is taken
+   * literally.
+   */
+  private static Map<String, String> facetsOf(String text) {
+    int equals = text.indexOf('=');
+    if (equals < 1) {
+      throw new Refused(
+          List.of("identity: %s (expected: such as login=ann)".formatted(Text.quoted(text))), null);
+    }
+    Map<String, String> literally = Map.of(text.substring(0, equals), text.substring(equals + 1));
+    boolean isWhole = text.startsWith("identity=") && text.indexOf('=', equals + 1) >= 0;
+    try {
+      return isWhole ? literally : Identity.parse(text).facets();
+    } catch (IllegalArgumentException e) {
+      return literally;
+    }
+  }
+
+  /**
+   * The facets of a call. It needs the values themselves: a hash names an account, not a caller.
+   */
+  static Map<String, String> callerFacets(@Nullable List<String> given) {
+    Map<String, String> facets = facets(given);
+    facets.forEach(
+        (name, value) -> {
+          if (value.startsWith("\u0002")) {
+            throw new Refused(
+                List.of(
+                    "facet '%s': a hash (expected: the value itself; accounts show takes the hash)"
+                        .formatted(name)),
+                null);
+          }
+        });
+    return facets;
+  }
+
   /** A path with a rule and the facets of an identity. */
-  static String path(String route, String rule, List<String> identity) {
+  static String path(String route, String rule, @Nullable List<String> identity) {
     StringBuilder path = new StringBuilder(route).append('/').append(encoded(rule));
     facets(identity)
         .forEach(
@@ -173,7 +227,7 @@ final class Remote {
                 path.append(path.indexOf("?") < 0 ? '?' : '&')
                     .append(encoded(name))
                     .append('=')
-                    .append(encoded(value)));
+                    .append(encoded(DecisionJson.shown(value))));
     return path.toString();
   }
 

@@ -54,6 +54,7 @@ final class RuleJson {
     json.writeEndArray();
     Lock lock = terms.lock();
     json.writeStringField("lock", lock == null ? null : lock.toString());
+    json.writeStringField("lockOn", lock == null ? null : lower(lock.on()));
     json.writeBooleanField("countDenied", terms.countDenied());
   }
 

@@ -7,9 +7,12 @@ import dev.sluice.rules.RuleWords;
 import java.io.PrintWriter;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
+import java.time.InstantSource;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
 
@@ -25,16 +28,30 @@ final class RulesCommand {
   @Command(
       name = "check",
       description =
-          "Names every mistake in a file, else lists its rules. Ends with 1 if it is bad.",
+          "Names every mistake in each file, else lists its rules and what is doubtful in them."
+              + " Ends with 1 if any file is bad.",
       mixinStandardHelpOptions = true)
-  int check(@Parameters(paramLabel = "FILE") Path file) {
-    Rules rules = read(file);
-    if (rules == null) {
-      return 1;
+  int check(
+      @Parameters(paramLabel = "FILE", arity = "1..*") List<Path> files,
+      @Option(names = "--strict", description = "ends with 1 for a warning, too") boolean strict) {
+    int status = 0;
+    String separator = "";
+    for (Path file : files) {
+      Rules rules = read(file);
+      if (rules == null || (strict && !rules.warnings().isEmpty())) {
+        status = 1;
+      }
+      if (rules != null) {
+        out().print(separator);
+        if (files.size() > 1) {
+          out().println(file + ":");
+        }
+        RuleWords.table(rules, InstantSource.system()).forEach(out()::println);
+        out().flush();
+        separator = System.lineSeparator();
+      }
     }
-    RuleWords.table(rules).forEach(out()::println);
-    out().flush();
-    return 0;
+    return status;
   }
 
   @Command(
@@ -57,7 +74,7 @@ final class RulesCommand {
     for (var each : rules.all()) {
       if (rule == null || rule.equals(each.name())) {
         out().print(separator);
-        RuleWords.explain(rules, each.name()).forEach(out()::println);
+        RuleWords.explain(rules, each.name(), InstantSource.system()).forEach(out()::println);
         separator = System.lineSeparator();
       }
     }
@@ -77,9 +94,13 @@ final class RulesCommand {
 
   private @Nullable Rules read(Path file) {
     try {
-      return RuleFiles.read(file);
+      Rules rules = RuleFiles.read(file);
+      rules.warnings().forEach(err()::println);
+      err().flush();
+      return rules;
     } catch (RuleErrors e) {
       e.problems().forEach(err()::println);
+      err().flush();
       return null;
     }
   }

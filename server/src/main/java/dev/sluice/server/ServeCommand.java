@@ -5,6 +5,7 @@ import dev.sluice.RuleSource;
 import dev.sluice.Store;
 import dev.sluice.http.ClientAddress;
 import dev.sluice.http.HeaderProfile;
+import dev.sluice.redis.StoreFault;
 import dev.sluice.rules.FileRules;
 import dev.sluice.rules.RuleFiles;
 import java.io.IOException;
@@ -85,6 +86,15 @@ final class ServeCommand implements Callable<Integer> {
   private int nodes = 1;
 
   @Option(
+      names = "--require-store",
+      arity = "0..1",
+      fallbackValue = "true",
+      paramLabel = "true|false",
+      description =
+          "do not start if Redis is away; without it, onStoreFailure decides until it is there")
+  private boolean requireStore;
+
+  @Option(
       names = "--functions",
       paramLabel = "on|off",
       description = "off: decisions go by EVALSHA, also where Redis has functions")
@@ -138,11 +148,11 @@ final class ServeCommand implements Callable<Integer> {
 
   @Option(
       names = "--drain-timeout",
-      defaultValue = "10s",
+      defaultValue = "4s",
       paramLabel = "DURATION",
       converter = DurationOption.class,
-      description = "after SIGTERM: how long to wait for what is in work")
-  private Duration drainTimeout = Duration.ofSeconds(10);
+      description = "after the drain delay: how long to wait for what is in work")
+  private Duration drainTimeout = Duration.ofSeconds(4);
 
   /** Reads {@code 10s}. */
   static final class DurationOption implements ITypeConverter<Duration> {
@@ -158,9 +168,9 @@ final class ServeCommand implements Callable<Integer> {
     Settings settings = settings();
     AdminToken token = adminToken == null ? AdminToken.random() : AdminToken.of(adminToken);
     RuleSource source = source();
-    Meters meters = new Meters(Stores.kind(store));
+    Meters meters = new Meters();
+    Store opened = open(meters);
     ReceiptKeys keys = Stores.receiptKeys(store, receiptKeyFile);
-    Store opened = Stores.open(store, storeDeadline, nodes, functions.equals("on"), meters::failed);
     Service service = Service.start(settings, token, keys, opened, source, meters);
     boolean made = adminToken == null;
     Path tokenFile = AdminToken.file(service.port());
@@ -170,6 +180,16 @@ final class ServeCommand implements Callable<Integer> {
     greet(service, token, made, kept ? tokenFile : null, startNanos);
     stopped.await();
     return 0;
+  }
+
+  private Store open(Meters meters) {
+    try {
+      return Stores.open(
+          store, storeDeadline, nodes, functions.equals("on"), requireStore, meters::failed);
+    } catch (StoreFault away) {
+      throw new IllegalStateException(
+          "not started, because of --require-store: " + away.getMessage(), away);
+    }
   }
 
   private Settings settings() {

@@ -5,6 +5,7 @@ import com.linecorp.armeria.common.HttpMethod;
 import com.linecorp.armeria.server.HttpService;
 import com.linecorp.armeria.server.Server;
 import com.linecorp.armeria.server.ServerBuilder;
+import dev.sluice.Durations;
 import dev.sluice.Limiter;
 import dev.sluice.RuleSource;
 import dev.sluice.Store;
@@ -13,10 +14,15 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.CompletionException;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /** The HTTP service around a store and rules. Closing it drains it, then closes both. */
 final class Service implements AutoCloseable {
-  private static final Duration QUIET = Duration.ofSeconds(1);
+  private static final Logger LOG = LoggerFactory.getLogger("sluice.service");
+
+  /** What is still to be written when everything has been answered. */
+  private static final Duration LAST_BYTES = Duration.ofMillis(500);
 
   /** How long a body may go on after its answer; cut off at once, clients may miss the answer. */
   private static final Duration LATE_BODY = Duration.ofSeconds(1);
@@ -29,6 +35,9 @@ final class Service implements AutoCloseable {
   private final Limiter limiter;
   private final Meters meters;
   private final Intake intake;
+
+  private final Door door = new Door();
+
   private final Server server;
 
   private Service(
@@ -110,12 +119,16 @@ final class Service implements AutoCloseable {
         .http2MaxHeaderListSize(32 * 1024)
         .http2MaxStreamsPerConnection(256)
         .http2MaxResetFramesPerWindow(400, 30)
-        .gracefulShutdownTimeout(QUIET, settings.drainTimeout())
+        .bossGroupFactory(door::threads)
+        .gracefulShutdownTimeout(Duration.ZERO, LAST_BYTES)
         .unloggedExceptionsReportInterval(Duration.ZERO)
         .disableServerHeader()
         .setHeader(HttpHeaderNames.X_CONTENT_TYPE_OPTIONS, "nosniff")
         .childChannelPipelineCustomizer(
-            pipeline -> pipeline.addFirst(new Framing()).addLast(KEPT_CONNECTIONS))
+            pipeline -> {
+              door.taken(pipeline.channel());
+              pipeline.addFirst(new Framing()).addLast(KEPT_CONNECTIONS);
+            })
         .requestAutoAbortDelay(LATE_BODY)
         .errorHandler(new Refusals())
         .decorator(intake);
@@ -124,7 +137,10 @@ final class Service implements AutoCloseable {
   private static void open(ServerBuilder builder, Decisions decisions, Probes probes) {
     builder.route().post("/v1/check").build(new WholeAnswer(decisions::check));
     builder.route().post("/v1/settle").build(new WholeAnswer(decisions::settle));
-    builder.route().path("/v1/gate/{rule}").build(new WholeAnswer(decisions::gate));
+    builder
+        .route()
+        .path("/v1/gate/{rule}")
+        .build(new ProblemInHeader(new WholeAnswer(decisions::gate), new Refusals()));
     builder.route().get(Intake.LIVE).build(probes::live);
     builder.route().get("/health/ready").build(probes::ready);
     builder.route().get("/metrics").build(probes::metrics);
@@ -165,17 +181,29 @@ final class Service implements AutoCloseable {
     return Objects.requireNonNull(server.activePort()).localAddress().getPort();
   }
 
-  /** Not ready from now on; waits for what is in work, then stops. */
+  /**
+   * Not ready from now on. After the drain delay no connection is taken any more; what is in work
+   * is answered; then the service stops.
+   */
   @Override
   public void close() {
+    long start = System.nanoTime();
+    Duration delay = settings.drainDelay();
+    LOG.info(
+        "Stopping: no longer ready{}",
+        delay.isZero() ? "" : "; new connections are taken for " + Durations.format(delay));
     intake.drain();
     try {
-      Thread.sleep(settings.drainDelay().toMillis());
+      Thread.sleep(delay.toMillis());
+      door.shut();
+      LOG.info("New connections are refused; what is in work is answered");
+      intake.awaitEnd(settings.drainTimeout());
+      door.awaitEnd(server.stop());
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
     }
-    server.stop().join();
     closeParts();
+    LOG.info("Stopped after {} ms", (System.nanoTime() - start) / 1_000_000);
   }
 
   private void closeParts() {

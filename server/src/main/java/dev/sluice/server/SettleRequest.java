@@ -13,25 +13,30 @@ import org.jspecify.annotations.Nullable;
 
 /** The body of {@code POST /v1/settle}. */
 record SettleRequest(Receipt receipt, Settlement settlement) {
+  private static final List<String> MEMBERS = List.of("receipt", "cost", "costs", "forgive");
+
+  /** Facets of an account, joined by '+'. */
+  private static final int LONGEST_FACETS = Bounds.MOST_FACETS * (Bounds.LONGEST_FACET_NAME + 1);
+
   /** Members as they are read, with what is wrong with them told already. */
   private static final class Given {
     private @Nullable String receipt;
     private @Nullable Long cost;
     private Map<String, Long> costs = Map.of();
-    private boolean costGiven;
+    private List<String> forgiven = List.of();
 
     void member(String name, JsonInput input) throws IOException {
       switch (name) {
         case "receipt" -> receipt = input.string(name, Receipts.LONGEST_TEXT);
-        case "cost" -> {
-          costGiven = true;
-          cost = input.number(name);
-        }
+        case "cost" -> cost = input.number(name);
         case "costs" -> {
-          costGiven = true;
           Map<String, Long> given =
               input.numbers(name, Bounds.MOST_RULES, Bounds.LONGEST_RULE_NAME);
           costs = given == null ? Map.of() : given;
+        }
+        case "forgive" -> {
+          List<String> given = input.strings(name, Bounds.MOST_ACCOUNTS, LONGEST_FACETS);
+          forgiven = given == null ? List.of() : given;
         }
         default -> throw new IllegalStateException(name);
       }
@@ -41,15 +46,10 @@ record SettleRequest(Receipt receipt, Settlement settlement) {
   /** What a body asks for; {@link BadInput} names everything that is wrong. */
   static SettleRequest parse(byte[] body, Receipts receipts) {
     Given given = new Given();
-    List<String> errors =
-        new ArrayList<>(JsonInput.read(body, List.of("receipt", "cost", "costs"), given::member));
+    List<String> errors = new ArrayList<>(JsonInput.read(body, MEMBERS, given::member));
     String text = given.receipt;
     if (text == null && errors.isEmpty()) {
       errors.add("receipt: missing (expected: the receipt of an allowed check)");
-    }
-    if (!given.costGiven) {
-      errors.add(
-          "cost: missing (expected: what the call really cost, or costs by rule; 0 gives all back)");
     }
     Optional<Receipt> receipt = text == null ? Optional.empty() : receipts.open(text);
     if (text != null && receipt.isEmpty()) {
@@ -59,15 +59,11 @@ record SettleRequest(Receipt receipt, Settlement settlement) {
     receipt.ifPresent(
         found ->
             CheckRequest.checkCosts(
-                given.costs, rules(found), "a rule by which the call took nothing", errors));
+                given.costs, found.rules(), "a rule that the call did not name", errors));
     if (!errors.isEmpty()) {
       throw new BadInput(errors, false);
     }
     return new SettleRequest(
-        receipt.orElseThrow(), new Settlement(given.cost, given.costs, Set.of()));
-  }
-
-  private static List<String> rules(Receipt receipt) {
-    return receipt.entries().stream().map(entry -> entry.account().rule()).distinct().toList();
+        receipt.orElseThrow(), new Settlement(given.cost, given.costs, Set.copyOf(given.forgiven)));
   }
 }

@@ -20,10 +20,16 @@ final class Stores {
    * @param deadline how long a decision may wait for Redis
    * @param nodes how many services share the limits while each counts by itself
    * @param functions whether decisions go by functions where Redis has them
+   * @param required whether it is an error if Redis is away
    * @param onFault told of every fault of Redis
    */
   static Store open(
-      String name, Duration deadline, int nodes, boolean functions, Consumer<StoreFault> onFault) {
+      String name,
+      Duration deadline,
+      int nodes,
+      boolean functions,
+      boolean required,
+      Consumer<StoreFault> onFault) {
     if (name.equals("memory")) {
       return MemoryStore.create();
     }
@@ -32,6 +38,7 @@ final class Stores {
           .deadline(deadline)
           .nodes(nodes)
           .functions(functions)
+          .requireStore(required)
           .onFault(onFault)
           .open();
     }
@@ -50,11 +57,6 @@ final class Stores {
   /** The name without what is secret in it. */
   static String shown(String name) {
     return name.replaceFirst("(?<=//)[^/]*@", "");
-  }
-
-  /** What kind of store a name means, for a label: {@code memory}, {@code redis}. */
-  static String kind(String name) {
-    return name.replaceFirst(":.*", "");
   }
 
   private static boolean isRedis(String name) {

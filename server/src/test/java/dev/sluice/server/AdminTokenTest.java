@@ -63,6 +63,16 @@ class AdminTokenTest {
   }
 
   @Test
+  void aWrongTokenAndNoTokenAreToldApart() {
+    assertThat(sluice.get("/v1/rules").errors())
+        .containsExactly(
+            "this route needs the admin token (expected: Authorization: Bearer and the token)");
+    assertThat(sluice.send(request("192.0.2.1", Sluice.TOKEN + "x")).errors())
+        .containsExactly(
+            "admin token: not the one of this service (expected: Authorization: Bearer and the token)");
+  }
+
+  @Test
   void rightTokensAndRequestsWithoutOneAreNotCounted() {
     for (int i = 0; i < 30; i++) {
       assertThat(status("192.0.2.1", Sluice.TOKEN)).isEqualTo(200);

@@ -61,7 +61,7 @@ class BadInputTest {
         "{\"rule\":\"SecureLogin\",\"identity\":{\"login\":\"a\"},\"costs\":{\"SecureLogin\":1,\"SecureLogin\":1}} | costs.'SecureLogin': there twice (expected: once)",
         "{\"rule\":\"SecureLogin\",\"identity\":{\"login\":\"a\"},\"costs\":{\"Api\":1}} | costs.'Api': a rule that the call does not name (expected: one of SecureLogin)",
         "{\"rules\":[\"SecureLogin\",\"PromoQuery\"],\"identity\":{\"login\":\"a\"},\"costs\":{\"SecureLogon\":1,\"b\":2}} | costs.'SecureLogon': a rule that the call does not name (expected: one of SecureLogin, PromoQuery); costs.'b': a rule that the call does not name (expected: one of SecureLogin, PromoQuery)",
-        "{\"rule\":\"SecureLogin\",\"identity\":{\"login\":\"a\"},\"intent\":\"grab\"} | intent: 'grab' (expected: one of [take, peek, record])",
+        "{\"rule\":\"SecureLogin\",\"identity\":{\"login\":\"a\"},\"intent\":\"grab\"} | intent: 'grab' (expected: one of [take, peek, record, reserve])",
         "{\"rule\":\"SecureLogin\",\"identity\":{}} | rule 'SecureLogin': the call has no facets (expected: login)",
         "{\"rule\":\"SecureLogin\",\"identity\":{\"login\":\"\"}} | rule 'SecureLogin': the call has no facets (expected: login)",
         "{\"rule\":\"SecureLogin\",\"identity\":{\"login\":\"a\"}} x | body: malformed JSON at line 1, column 49: Unrecognized token 'x': was expecting (JSON String, Number, Arra…",
@@ -247,9 +247,7 @@ class BadInputTest {
         .containsExactly(
             "receipt: not sealed with a key of this service (expected: the receipt of a check)");
     assertThat(sluice.post("/v1/settle", "{}").errors())
-        .containsExactly(
-            "receipt: missing (expected: the receipt of an allowed check)",
-            "cost: missing (expected: what the call really cost, or costs by rule; 0 gives all back)");
+        .containsExactly("receipt: missing (expected: the receipt of an allowed check)");
   }
 
   @Test
@@ -268,7 +266,7 @@ class BadInputTest {
     assertThat(refused.status()).isEqualTo(400);
     assertThat(refused.errors())
         .containsExactly(
-            "costs.'Api': a rule by which the call took nothing (expected: one of SecureLogin)");
+            "costs.'Api': a rule that the call did not name (expected: one of SecureLogin)");
     assertThat(
             sluice
                 .post("/v1/settle", "{\"receipt\":\"" + receipt + "\",\"cost\":0}")

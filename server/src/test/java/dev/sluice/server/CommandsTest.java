@@ -63,7 +63,8 @@ class CommandsTest {
             SecureLogin  login=amy  2 per 1d  1     -     1d       -
             """);
     assertThat(denied.status()).isEqualTo(3);
-    assertThat(denied.out()).containsPattern("^denied: passes in (1d|23h59m5\\ds)\n");
+    assertThat(denied.out())
+        .containsPattern("^denied: (locked out, )?passes in (1d|23h59m5\\ds)\n");
   }
 
   @Test
@@ -102,8 +103,35 @@ class CommandsTest {
     assertThat(set.status()).isZero();
     assertThat(list.out()).containsPattern("SecureLogin +login=bea +\\S+Z +too loud\n");
     assertThat(json.out()).contains("\"account\" : \"login=bea\"");
-    assertThat(lifted).isEqualTo(new Ended(0, "lifted\n", ""));
-    assertThat(again).isEqualTo(new Ended(3, "was not locked\n", ""));
+    assertThat(lifted)
+        .isEqualTo(
+            new Ended(
+                0, "lifted; the next call passes: login=bea has 2 of 2 left (2 per 1d)\n", ""));
+    assertThat(again)
+        .isEqualTo(
+            new Ended(
+                3,
+                "was not locked; the next call passes: login=bea has 2 of 2 left (2 per 1d)\n",
+                ""));
+  }
+
+  @Test
+  void aLockByHandIsShownWithItsReasonAndNotAsALimitThatWasOverdrawn() {
+    remote("locks", "set", "SecureLogin", "login=dan", "--for", "30m", "--reason", "ticket 4711");
+    remote("locks", "set", "SecureLogin", "login=dan2", "--for", "31m", "--reason", "another");
+
+    assertThat(remote("accounts", "show", "SecureLogin", "login=dan").out())
+        .containsPattern("\nlogin=dan is locked until 20\\S+Z: ticket 4711\n$");
+    assertThat(remote("check", "SecureLogin", "login=dan").out())
+        .containsPattern("^denied: locked out, passes in (30m|29m5\\ds)\n");
+    String refusal = sluice.get("/v1/gate/SecureLogin?login=dan").response().body();
+    assertThat(refusal)
+        .contains("Rule 'SecureLogin' has locked this caller out until 20")
+        .doesNotContain("oo many requests", "allows", "ticket 4711");
+    remote("locks", "lift", "SecureLogin", "login=dan");
+    assertThat(remote("accounts", "show", "SecureLogin", "login=dan").out())
+        .doesNotContain("is locked");
+    remote("locks", "lift", "SecureLogin", "login=dan2");
   }
 
   @Test
@@ -113,7 +141,7 @@ class CommandsTest {
     assertThat(remote("accounts", "show", "SecureForgotAccount", "login=cid").out())
         .contains("3 per 30m  2 ");
     assertThat(remote("accounts", "reset", "SecureForgotAccount", "login=cid").out())
-        .isEqualTo("reset\n");
+        .isEqualTo("login=cid is reset\n");
     assertThat(remote("accounts", "reset", "SecureForgotAccount", "login=cid").status())
         .isEqualTo(3);
   }
@@ -130,7 +158,9 @@ class CommandsTest {
     assertThat(remote("check", "SecureLogin", "ann").err())
         .isEqualTo("sluice: identity: 'ann' (expected: such as login=ann)\n");
     assertThat(run("locks", "list", "--url", sluice.url(), "--token", "wrong").err())
-        .contains("needs the admin token", "--token or SLUICE_ADMIN_TOKEN");
+        .contains("admin token: not the one of this service", "the token came from --token;");
+    assertThat(run("locks", "list", "--url", sluice.url()).err())
+        .contains("needs the admin token", "give it with --token or SLUICE_ADMIN_TOKEN");
     assertThat(run("locks", "list", "--url", "http://127.0.0.1:" + Program.freePort()).err())
         .contains(
             "no service at http://127.0.0.1:",
@@ -183,6 +213,84 @@ class CommandsTest {
     Ended refused = run("rules", "check", bad.toString());
     assertThat(refused.status()).isEqualTo(1);
     assertThat(refused.err()).contains("rule 'A'", "rule 'B'");
+  }
+
+  @Test
+  void severalRuleFilesAreCheckedAtOnce(@TempDir Path directory) throws Exception {
+    Path good = Files.writeString(directory.resolve("good.yaml"), "rules: {A: {limit: 1 per 1s}}");
+    Path bad = Files.writeString(directory.resolve("bad.yaml"), "rules: {B: {limit: 0 per 1s}}");
+    Path last = Files.writeString(directory.resolve("last.yaml"), "rules: {C: {limit: 1 per 1s}}");
+
+    Ended ended = run("rules", "check", good.toString(), bad.toString(), last.toString());
+
+    assertThat(ended.status()).isEqualTo(1);
+    assertThat(ended.err()).isEqualTo(bad + ":1  rule 'B': limit is 0 (expected: at least 1)\n");
+    assertThat(ended.out())
+        .isEqualTo(
+            """
+            %s:
+            RULE  COUNTS       MAY PASS     OTHERWISE
+            A     every facet  1 in any 1s  denied
+
+            %s:
+            RULE  COUNTS       MAY PASS     OTHERWISE
+            C     every facet  1 in any 1s  denied
+            """
+                .formatted(good, last));
+    assertThat(run("rules", "check", good.toString(), last.toString()).status()).isZero();
+  }
+
+  @Test
+  void warningsArePrintedAndFailOnlyIfStrict(@TempDir Path directory) throws Exception {
+    Path doubtful =
+        Files.writeString(
+            directory.resolve("r.yaml"), "rules: {A: {limit: 1 per 1h, lock: [1m, 1h]}}");
+
+    Ended lenient = run("rules", "check", doubtful.toString());
+    Ended strict = run("rules", "check", "--strict", doubtful.toString());
+
+    assertThat(lenient.status()).isZero();
+    assertThat(lenient.out()).contains("1 in any 1h");
+    assertThat(lenient.err()).startsWith(doubtful + ":1  warning: rule 'A': lock is 1m, and the");
+    assertThat(strict).isEqualTo(new Ended(1, lenient.out(), lenient.err()));
+  }
+
+  @Test
+  void theSampleLeavesNoDoubt(@TempDir Path directory) throws Exception {
+    Path sample = Files.writeString(directory.resolve("r.yaml"), run("rules", "sample").out());
+
+    Ended checked = run("rules", "check", "--strict", sample.toString());
+
+    assertThat(checked.err()).isEmpty();
+    assertThat(checked.status()).isZero();
+    assertThat(Files.readString(Path.of("../docs/examples/rules.yaml")))
+        .isEqualTo(Sluice.shippedSample());
+  }
+
+  @Test
+  void theLockOfEveryoneIsSetShownAndLiftedWithoutAFacet() {
+    String rules = "rules: {Exports: {by: everyone, limit: 2 per 1m, lock: 1m, lockOn: limit}}";
+    try (Sluice service = Sluice.start(Settings.defaults(), rules)) {
+      String[] to = {"--url", service.url(), "--token", Sluice.TOKEN};
+      run("check", "Exports", to[0], to[1]);
+      Ended second = run("check", "Exports", "login=ann", to[0], to[1]);
+      Ended list = run("locks", "list", to[0], to[1], to[2], to[3]);
+      Ended show = run("accounts", "show", "Exports", to[0], to[1], to[2], to[3]);
+      Ended wrong = run("locks", "lift", "Exports", "login=ann", to[0], to[1], to[2], to[3]);
+      Ended lifted = run("locks", "lift", "Exports", to[0], to[1], to[2], to[3]);
+      Ended set = run("locks", "set", "Exports", "--for", "5m", to[0], to[1], to[2], to[3]);
+      Ended listed = run("locks", "lift", "Exports", "everyone=all", to[0], to[1], to[2], to[3]);
+
+      assertThat(second.out()).containsPattern("Exports +everyone=all +2 per 1m +0 ");
+      assertThat(list.out()).containsPattern("Exports +everyone=all +\\S+Z");
+      assertThat(show.out()).contains("everyone=all");
+      assertThat(wrong.err())
+          .contains(
+              "rule 'Exports': the identity has [login] (expected: everyone=all, or no facets)");
+      assertThat(lifted.status()).isZero();
+      assertThat(set.out()).contains("everyone=all");
+      assertThat(listed.status()).isZero();
+    }
   }
 
   @Test

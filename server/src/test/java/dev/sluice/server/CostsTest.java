@@ -19,6 +19,7 @@ class CostsTest {
           limits:
             - fixed-window: {limit: 2000, per: year}
             - fixed-window: {limit: 5000, per: year, zone: Europe/Berlin}
+        words: {by: [key], limit: 10 per 1h, exempt: [{key: partner}]}
       """;
 
   private static final AtomicInteger callers = new AtomicInteger();
@@ -137,21 +138,31 @@ class CostsTest {
     JsonNode decision = post("/v1/check", call);
 
     assertThat(settle(decision, "'costs':{'tokens':2500}"))
-        .isEqualTo("{\"settled\":true,\"uncharged\":500}");
+        .isEqualTo("{\"settled\":true,\"uncharged\":500,\"unchargedBy\":{\"tokens\":500}}");
     assertThat(uncharged("tokens") - before).isEqualTo(500);
-    assertThat(uncharged("requests")).isZero();
     assertThat(used("tokens")).isEqualTo(2000);
   }
 
   @Test
-  void whatASettlementOfSeveralRulesCouldNotChargeIsCountedForNoneOfThem() {
-    double before = uncharged("tokens");
+  void whatASettlementOfSeveralRulesCouldNotChargeIsAnsweredAndCountedByRule() {
+    double tokens = uncharged("tokens");
+    double requests = uncharged("requests");
     JsonNode decision = post("/v1/check", call);
 
     assertThat(settle(decision, "'costs':{'tokens':2100,'requests':15}"))
-        .isEqualTo("{\"settled\":true,\"uncharged\":105}");
-    assertThat(uncharged(Meters.SEVERAL_RULES)).isEqualTo(105);
-    assertThat(uncharged("tokens")).isEqualTo(before);
+        .isEqualTo(
+            "{\"settled\":true,\"uncharged\":105,\"unchargedBy\":{\"requests\":5,\"tokens\":100}}");
+    assertThat(uncharged("tokens") - tokens).isEqualTo(100);
+    assertThat(uncharged("requests") - requests).isEqualTo(5);
+  }
+
+  @Test
+  void aCostByARuleFromWhichTheCallerIsExemptChangesNothing() {
+    JsonNode decision =
+        post("/v1/check", "{'rules':['words','tokens'],'identity':{'key':'partner'}}");
+
+    assertThat(settle(decision, "'costs':{'words':900,'tokens':7}"))
+        .isEqualTo("{\"settled\":true}");
   }
 
   @Test
@@ -168,6 +179,5 @@ class CostsTest {
     assertThat(balances.get(1).path("uncharged").asLong()).isEqualTo(5000);
     assertThat(balances.get(2).path("uncharged").asLong()).isEqualTo(2000);
     assertThat(uncharged("tokens") - before).isEqualTo(5000);
-    assertThat(uncharged("requests")).isZero();
   }
 }

@@ -11,12 +11,14 @@ import java.net.InetAddress;
 import java.net.Socket;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -28,6 +30,9 @@ class DrainIT {
   @TempDir private Path directory;
   private int port;
   private final AtomicInteger answered = new AtomicInteger();
+  private final AtomicLong lastTaken = new AtomicLong(); // a connection, at System.nanoTime
+  private long sentNanos; // when SIGTERM was sent
+  private long endedNanos;
   private final Queue<String> failures = new ConcurrentLinkedQueue<>();
 
   @Test
@@ -40,14 +45,56 @@ class DrainIT {
 
   @Test
   void noRequestThatWasAcceptedFailsEvenWithoutABalancer() throws Exception {
-    stopUnderLoad("0s", false);
+    String printed = stopUnderLoad("0s", false);
+
+    assertThat(Duration.ofNanos(lastTaken.get() - sentNanos)).isLessThan(Duration.ofSeconds(1));
+    assertThat(Duration.ofNanos(endedNanos - sentNanos)).isLessThan(Duration.ofSeconds(5));
+    assertThat(printed).contains("Stopping: ", "New connections are refused; ", "Stopped after ");
 
     // A connection that only the kernel had taken may be reset: the service never saw it.
     assertThat(failures).allMatch(failure -> failure.startsWith("fresh "));
     assertThat(failures).hasSizeLessThanOrEqualTo(CLIENTS);
   }
 
-  private String stopUnderLoad(String drainDelay, boolean asksWhetherReady) throws Exception {
+  @Test
+  void aRequestThatIsHalfSentIsAnsweredAlthoughNewConnectionsAreRefused() throws Exception {
+    try (Program service = serve("0s");
+        Socket slow = new Socket(InetAddress.getLoopbackAddress(), port)) {
+      slow.setSoTimeout(20_000);
+      String body = "{\"rule\":\"Everyone\",\"identity\":{\"ip\":\"192.0.2.7\"}}";
+      String head = "POST /v1/check HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n%s";
+      send(slow, head.formatted(body.length(), body.substring(0, 9)));
+      awaitInWork();
+      service.process().destroy(); // SIGTERM
+      awaitRefusal();
+      send(slow, body.substring(9));
+
+      String answer = head(new BufferedInputStream(slow.getInputStream()));
+
+      assertThat(answer).startsWith("HTTP/1.1 200");
+      assertThat(service.await(60)).isZero();
+    }
+  }
+
+  /** The other process cannot tell us that it has read the half request: its next answer can. */
+  private void awaitInWork() throws IOException {
+    try (Socket socket = new Socket(InetAddress.getLoopbackAddress(), port)) {
+      exchange(socket, new BufferedInputStream(socket.getInputStream()), "/health/ready");
+    }
+  }
+
+  private void awaitRefusal() throws Exception {
+    while (true) {
+      try {
+        new Socket(InetAddress.getLoopbackAddress(), port).close();
+        Thread.sleep(10); // no clock of ours drives another process
+      } catch (ConnectException refused) {
+        return;
+      }
+    }
+  }
+
+  private Program serve(String drainDelay) throws Exception {
     port = Program.freePort();
     List<String> command =
         List.of(
@@ -59,8 +106,13 @@ class DrainIT {
             "serve",
             "--port=" + port,
             "--drain-delay=" + drainDelay);
-    try (Program service = Program.start(directory, command)) {
-      service.awaitPort(port);
+    Program service = Program.start(directory, command);
+    service.awaitPort(port);
+    return service;
+  }
+
+  private String stopUnderLoad(String drainDelay, boolean asksWhetherReady) throws Exception {
+    try (Program service = serve(drainDelay)) {
       List<Thread> clients = new ArrayList<>();
       for (int i = 0; i < CLIENTS; i++) {
         Thread client = new Thread(() -> ask(asksWhetherReady));
@@ -71,12 +123,14 @@ class DrainIT {
         Thread.sleep(10); // until there is load; no clock of ours drives another process
       }
       assertThat(directory.resolve(".sluice/admin-token-" + port)).exists();
+      sentNanos = System.nanoTime();
       service.process().destroy(); // SIGTERM
       for (Thread client : clients) {
         client.join(60_000);
       }
 
       assertThat(service.await(60)).isZero();
+      endedNanos = System.nanoTime();
       assertThat(directory.resolve(".sluice/admin-token-" + port)).doesNotExist();
       return service.printed();
     }
@@ -89,6 +143,7 @@ class DrainIT {
       try (Socket socket = new Socket(InetAddress.getLoopbackAddress(), port)) {
         socket.setSoTimeout(20_000);
         InputStream in = new BufferedInputStream(socket.getInputStream());
+        long began = System.nanoTime();
         if (asksWhetherReady && exchange(socket, in, "/health/ready").startsWith("HTTP/1.1 503")) {
           return;
         }
@@ -96,6 +151,9 @@ class DrainIT {
         do {
           head = exchange(socket, in, "/v1/gate/NewCrawlerRule");
           asked++;
+          if (asked == 1) {
+            lastTaken.accumulateAndGet(began, Math::max);
+          }
           answered.incrementAndGet();
           if (!head.startsWith("HTTP/1.1 200")) {
             failures.add("answered " + head);
@@ -110,8 +168,20 @@ class DrainIT {
     }
   }
 
+  private static void send(Socket socket, String text) throws IOException {
+    socket.getOutputStream().write(text.getBytes(StandardCharsets.US_ASCII));
+  }
+
   private static String exchange(Socket socket, InputStream in, String path) throws IOException {
-    socket.getOutputStream().write(REQUEST.formatted(path).getBytes(StandardCharsets.US_ASCII));
+    send(socket, REQUEST.formatted(path));
+    String head = head(in);
+    String lower = head.toLowerCase(Locale.ROOT);
+    int from = lower.indexOf("content-length: ") + 16;
+    in.skipNBytes(Integer.parseInt(lower.substring(from, lower.indexOf('\r', from))));
+    return head;
+  }
+
+  private static String head(InputStream in) throws IOException {
     StringBuilder head = new StringBuilder();
     while (head.indexOf("\r\n\r\n") < 0) {
       int read = in.read();
@@ -120,9 +190,6 @@ class DrainIT {
       }
       head.append((char) read);
     }
-    String lower = head.toString().toLowerCase(Locale.ROOT);
-    int from = lower.indexOf("content-length: ") + 16;
-    in.skipNBytes(Integer.parseInt(lower.substring(from, lower.indexOf('\r', from))));
     return head.toString();
   }
 }

@@ -38,9 +38,7 @@ class FuzzTest {
   @Test
   void bodiesOfChecks() {
     RequestFacets facets =
-        RequestFacets.of(
-            RuleFiles.parse("sample-rules.yaml", Probes.resource("sample-rules.yaml")),
-            ClientAddress.ofPeer());
+        RequestFacets.of(RuleFiles.parse("rules.yaml", Sluice.sample()), ClientAddress.ofPeer());
     List<byte[]> samples =
         bytes(
             "{\"rule\":\"SecureLogin\",\"identity\":{\"login\":\"ann\"},\"cost\":1,\"id\":\"r-1\"}",
@@ -95,7 +93,7 @@ class FuzzTest {
         1_700_000_000_000_001L,
         1_700_000_060_000_001L,
         List.of(
-            new Receipt.Entry(account, terms, 7, marks, true, true),
+            new Receipt.Entry(account, terms, 7, marks, 3, true, true),
             new Receipt.Entry(account, Terms.of(Limit.log(1, Duration.ofDays(1))), 7, marks)),
         "node-1");
   }

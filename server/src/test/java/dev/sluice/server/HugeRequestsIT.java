@@ -64,7 +64,7 @@ class HugeRequestsIT {
         assertThat(answer.body().length()).isLessThan(64 * 1024);
         assertThat(answer.body()).contains("(expected: ");
       }
-      String call = "{\"rule\":\"SecureLogin\",\"identity\":{\"login\":\"ann\"}}";
+      String call = "{\"rule\":\"Everyone\",\"identity\":{\"ip\":\"192.0.2.7\"}}";
       assertThat(send(check, call).body()).contains("\"allowed\":true");
       assertThat(service.process().isAlive()).isTrue();
       assertThat(service.printed()).doesNotContain("OutOfMemoryError", "Exception");

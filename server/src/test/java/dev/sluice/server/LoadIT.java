@@ -25,8 +25,10 @@ class LoadIT {
       assertThat(printed).contains("Non-2xx responses:      200\n");
       String metrics = sluice.get("/metrics").response().body();
       assertThat(metrics)
-          .contains("sluice_decisions_total{outcome=\"allowed\",rule=\"Everyone\"} 1000.0")
-          .contains("sluice_decisions_total{outcome=\"denied\",rule=\"Everyone\"} 200.0");
+          .contains(
+              "sluice_decisions_total{counted_by=\"store\",locked=\"false\",outcome=\"allowed\",rule=\"Everyone\"} 1000.0")
+          .contains(
+              "sluice_decisions_total{counted_by=\"store\",locked=\"false\",outcome=\"denied\",rule=\"Everyone\"} 200.0");
     }
   }
 

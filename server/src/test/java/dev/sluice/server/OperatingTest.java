@@ -27,8 +27,8 @@ class OperatingTest {
           Open: {by: [ip], limit: 5 per 1m, onStoreFailure: allow}
         """;
     String nobody = "redis://127.0.0.1:" + Program.freePort();
-    Meters meters = new Meters("redis");
-    Store silent = Stores.open(nobody, Duration.ofMillis(50), 1, true, meters::failed);
+    Meters meters = new Meters();
+    Store silent = Stores.open(nobody, Duration.ofMillis(50), 1, true, false, meters::failed);
     try (Sluice sluice = Sluice.start(Settings.defaults(), rules, silent, meters)) {
       Sluice.Answer strict = sluice.get("/v1/gate/Strict");
       Sluice.Answer open = sluice.get("/v1/gate/Open");
@@ -41,8 +41,9 @@ class OperatingTest {
       assertThat(sluice.get("/health/ready").status()).isEqualTo(200);
       assertThat(sluice.get("/health/ready").json().path("degraded").asBoolean()).isTrue();
       assertThat(sluice.get("/metrics").response().body())
-          .contains("sluice_decisions_total{outcome=\"unmetered\",rule=\"Strict\"} 1.0")
-          .contains("sluice_store_silent 0.0");
+          .contains(
+              "sluice_decisions_total{counted_by=\"none\",locked=\"false\",outcome=\"unmetered\",rule=\"Strict\"} 1.0")
+          .contains("sluice_store_silent 1.0");
       RedisCluster.await(() -> faults(sluice) >= 2); // another thread tells of them
       assertThat(faults(sluice)).isEqualTo(2);
     }
@@ -63,8 +64,8 @@ class OperatingTest {
   @Test
   void aStoreThatFailsAgainAndAgainIsToldToBeSilent() throws Exception {
     String nobody = "redis://127.0.0.1:" + Program.freePort();
-    Meters meters = new Meters("redis");
-    Store silent = Stores.open(nobody, Duration.ofMillis(50), 1, true, meters::failed);
+    Meters meters = new Meters();
+    Store silent = Stores.open(nobody, Duration.ofMillis(50), 1, true, false, meters::failed);
     try (Sluice sluice = Sluice.start(Settings.defaults(), Sluice.sample(), silent, meters)) {
       for (int i = 0; i < 5; i++) {
         sluice.get("/v1/gate/Everyone");
@@ -89,6 +90,10 @@ class OperatingTest {
               .PUT(
                   HttpRequest.BodyPublishers.ofString("{\"duration\":\"1h\",\"reason\":\"why\"}")));
       sluice.send(sluice.admin("DELETE", "/v1/locks/SecureLogin?login=ann"));
+      sluice.post("/v1/check", "{\"rule\":\"Api\",\"identity\":{\"apiKey\":\"hush-hush\"}}");
+      sluice.send(sluice.admin("DELETE", "/v1/accounts/Api?apiKey=hush-hush"));
+      // Neither changes anything.
+      sluice.send(sluice.admin("DELETE", "/v1/locks/SecureLogin?login=ann"));
       sluice.send(sluice.admin("DELETE", "/v1/accounts/Api?apiKey=hush-hush"));
       sluice.send(sluice.request("DELETE", "/v1/accounts/SecureLogin?login=ann"));
       sluice.send(sluice.admin("POST", "/v1/receipts/rotate"));
@@ -103,7 +108,7 @@ class OperatingTest {
         .contains("who=\"'eve\\u0009x' at 127.0.0.1\"", "what=\"lock set\"")
         .contains("identity=\"login=ann\"", "before=\"2 of 2 left\"", ": why\"");
     assertThat(lines.get(1))
-        .contains("what=\"lock lifted\"", "locked until ", "after=\"not locked\"");
+        .contains("what=\"lock lifted\"", "locked until ", "after=\"2 of 2 left\"");
     assertThat(lines.get(2)).contains("what=\"account reset\"").doesNotContain("hush-hush");
     assertThat(lines.get(3)).contains("who=\"127.0.0.1\"", "what=\"receipt key rotated\"");
   }

@@ -31,9 +31,14 @@ class OutageTest {
       assertThat(denied.path("countedBy").asText()).isEqualTo("local");
       assertThat(sluice.get("/v1/gate/Knocking").status()).isEqualTo(429);
       assertThat(sluice.get("/metrics").response().body())
-          .contains("sluice_decisions_counted_total{by=\"local\"} 9.0")
-          .contains("sluice_decisions_counted_total{by=\"store\"} 0.0")
-          .contains("sluice_decisions_total{outcome=\"denied\",rule=\"SecureLogin\"} 1.0")
+          .contains(
+              "sluice_decisions_total{counted_by=\"local\",locked=\"false\",outcome=\"allowed\",rule=\"SecureLogin\"} 2.0")
+          .contains(
+              "sluice_decisions_total{counted_by=\"local\",locked=\"true\",outcome=\"denied\",rule=\"SecureLogin\"} 1.0")
+          .contains(
+              "sluice_decisions_total{counted_by=\"local\",locked=\"false\",outcome=\"denied\",rule=\"Knocking\"} 1.0")
+          .contains(
+              "sluice_decisions_total{counted_by=\"store\",locked=\"false\",outcome=\"allowed\",rule=\"SecureLogin\"} 0.0")
           .doesNotContain("sluice_degraded_seconds_total 0.0");
     }
   }
@@ -116,10 +121,9 @@ class OutageTest {
             "POST /v1/receipts/rotate");
     String nobody = "redis://127.0.0.1:" + Program.freePort();
     String rules = "rules: {SecureLogin: {by: [login], limit: 2 per 1d, onStoreFailure: deny}}";
-    Store away = Stores.open(nobody, Duration.ofMillis(50), 1, true, fault -> {});
+    Store away = Stores.open(nobody, Duration.ofMillis(50), 1, true, false, fault -> {});
     try (Sluice sluice =
-        Sluice.start(
-            Settings.defaults(), rules, away, new Meters("redis"), ReceiptKeys.ofRedis(nobody))) {
+        Sluice.start(Settings.defaults(), rules, away, new Meters(), ReceiptKeys.ofRedis(nobody))) {
       for (String route : routes) {
         String method = route.substring(0, route.indexOf(' '));
         String path = route.substring(route.indexOf(' ') + 1);
@@ -139,7 +143,7 @@ class OutageTest {
   @Test
   void theNumberOfLocksIsUnknownWhileTheStoreIsAwayAndNot0() throws Exception {
     String nobody = "redis://127.0.0.1:" + Program.freePort();
-    Store away = Stores.open(nobody, Duration.ofMillis(50), 1, true, fault -> {});
+    Store away = Stores.open(nobody, Duration.ofMillis(50), 1, true, false, fault -> {});
     try (Sluice sluice = Sluice.start(away);
         Sluice well = Sluice.start()) {
       assertThat(lockLines(sluice)).containsExactly("sluice_locks NaN");
@@ -165,7 +169,7 @@ class OutageTest {
             Settings.defaults(),
             Sluice.sample(),
             MemoryStore.create(),
-            new Meters("memory"),
+            new Meters(),
             ReceiptKeys.ofRedis(nobody))) {
       String receipt = sluice.post("/v1/check", CALL).json().path("receipt").asText();
 

@@ -50,7 +50,10 @@ class OverloadIT {
       assertThat(statuses.subList(whileStopped.size(), REQUESTS)).containsOnly(200);
       assertThat(sluice.get("/metrics").response().body())
           .contains("sluice_overloads_total " + (REQUESTS - MOST_IN_FLIGHT) + ".0")
-          .contains("{outcome=\"allowed\",rule=\"NewCrawlerRule\"} " + (MOST_IN_FLIGHT + 1) + ".0");
+          .contains(
+              "sluice_shadow_decisions_total{counted_by=\"store\",locked=\"false\",outcome=\"allowed\",rule=\"NewCrawlerRule\"} "
+                  + (MOST_IN_FLIGHT + 1)
+                  + ".0");
     }
   }
 
@@ -65,6 +68,6 @@ class OverloadIT {
   }
 
   private static Store open(RedisProcess redis) {
-    return Stores.open(redis.uri(), Duration.ofMinutes(2), 1, true, fault -> {});
+    return Stores.open(redis.uri(), Duration.ofMinutes(2), 1, true, false, fault -> {});
   }
 }

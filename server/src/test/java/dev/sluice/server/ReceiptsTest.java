@@ -74,9 +74,10 @@ class ReceiptsTest {
         List.of(
             entry,
             entry.locking(),
-            new Receipt.Entry(account, Terms.of(limit), 2, List.of(), false, true),
-            new Receipt.Entry(account, onLimit, 0, early, true, true)),
-        "node-7");
+            new Receipt.Entry(account, Terms.of(limit), 2, List.of(), 5, false, true),
+            new Receipt.Entry(account, onLimit, 0, early, 1L << 52, true, true)),
+        "node-7",
+        List.of("free", "also free"));
   }
 
   @ParameterizedTest
@@ -186,6 +187,7 @@ class ReceiptsTest {
               new Terms(limits, lock, true),
               Limit.LARGEST,
               marks,
+              Limit.LARGEST,
               true,
               true));
     }
@@ -236,7 +238,7 @@ class ReceiptsTest {
     byte[] content = new ReceiptBytes().write(receipt(limits().findFirst().get()));
 
     assertThat(receipts.open(sealed(content, key))).isPresent();
-    for (byte version : new byte[] {0, 1, 2, 4}) {
+    for (byte version : new byte[] {0, 1, 2, 3, 5}) {
       content[0] = version;
       assertThat(receipts.open(sealed(content, key))).describedAs("%d", version).isEmpty();
     }

@@ -170,6 +170,25 @@ class RoutesTest {
   }
 
   @Test
+  void aLockEndsAtTheSameMillisecondInADecisionAndInTheList() {
+    for (int i = 0; i < 20; i++) { // a whole millisecond now and then
+      String login = "pia" + i;
+      sluice.send(
+          sluice
+              .admin("PUT", "/v1/locks/SecureLogin?login=" + login)
+              .PUT(HttpRequest.BodyPublishers.ofString("{\"duration\":\"1h\"}")));
+
+      long told = check("SecureLogin", "login", login).json().path("restrictedUntil").asLong();
+
+      JsonNode locks = sluice.send(sluice.admin("GET", "/v1/locks?limit=1000")).json();
+      assertThat(locks.path("locks"))
+          .filteredOn(lock -> lock.path("account").asText().equals("login=" + login))
+          .extracting(lock -> lock.path("restrictedUntil").asLong())
+          .containsExactly(told);
+    }
+  }
+
+  @Test
   void aRequestWithoutAFacetIsABadRequest() {
     Sluice.Answer answer = sluice.get("/v1/gate/PromoQuery");
 
@@ -215,6 +234,33 @@ class RoutesTest {
   }
 
   @Test
+  void liftingSaysWhatTheCallerCanDoNow() {
+    for (int i = 0; i < 3; i++) {
+      check("SecureForgotAccount", "login", "max");
+    }
+    check("SecureForgotAccount", "login", "max");
+    String path = "/v1/locks/SecureForgotAccount?login=max";
+
+    JsonNode kept = sluice.send(sluice.admin("DELETE", path + "&keepUsage=true")).json();
+    check("SecureForgotAccount", "login", "max");
+    JsonNode lifted = sluice.send(sluice.admin("DELETE", path)).json();
+    JsonNode again = sluice.send(sluice.admin("DELETE", path + "&keepUsage=false")).json();
+
+    assertThat(kept.path("lifted").asBoolean()).isTrue();
+    assertThat(kept.path("allowed").asBoolean()).isFalse();
+    assertThat(kept.path("detail").asText())
+        .matches(
+            "lifted; still denied for (30m|29m5\\ds): login=max has 0 of 3 left \\(3 per 30m\\)");
+    assertThat(lifted.path("allowed").asBoolean()).isTrue();
+    assertThat(lifted.path("balances").get(0).path("remaining").asInt()).isEqualTo(3);
+    assertThat(lifted.path("detail").asText())
+        .isEqualTo("lifted; the next call passes: login=max has 3 of 3 left (3 per 30m)");
+    assertThat(again.path("lifted").asBoolean()).isFalse();
+    assertThat(sluice.send(sluice.admin("DELETE", path + "&keepUsage=maybe")).errors())
+        .containsExactly("keepUsage: 'maybe' (expected: true or false)");
+  }
+
+  @Test
   void aSecretIsNeverShownButCanBeNamedByItsHash() {
     JsonNode balance = check("Api", "apiKey", "hush-hush").json().path("balances").get(0);
 
@@ -224,6 +270,15 @@ class RoutesTest {
     JsonNode found =
         sluice.send(sluice.admin("GET", "/v1/accounts/Api?identity=" + account)).json();
     assertThat(found.path("balances").get(1).path("remaining").asInt()).isEqualTo(2_399);
+    for (String shown :
+        List.of(
+            "apiKey=" + Remote.encoded(balance.path("account").asText().substring(7)),
+            "apiKey=" + balance.path("identity").path("apiKey").asText())) {
+      JsonNode same = sluice.send(sluice.admin("GET", "/v1/accounts/Api?" + shown)).json();
+      assertThat(same.path("balances").get(1).path("account").asText())
+          .describedAs(shown)
+          .isEqualTo(balance.path("account").asText());
+    }
     assertThat(sluice.send(sluice.admin("GET", "/v1/rules/Api")).response().body())
         .doesNotContain("acme", "health-probe");
   }
@@ -252,9 +307,15 @@ class RoutesTest {
     String metrics = sluice.get("/metrics").response().body();
 
     assertThat(metrics)
-        .contains("sluice_decisions_total{outcome=\"allowed\",rule=\"SecureLogin\"}")
-        .contains("sluice_decision_seconds_bucket{source=\"memory\"")
-        .contains("sluice_locks ", "sluice_rules 8.0", "sluice_overloads_total")
+        .contains(
+            "sluice_decisions_total{counted_by=\"store\",locked=\"false\",outcome=\"allowed\",rule=\"SecureLogin\"}")
+        .contains("sluice_calls_seconds_bucket{counted_by=\"store\",outcome=\"allowed\",le=")
+        .contains(
+            "sluice_locks ",
+            "sluice_rules 8.0",
+            "sluice_overloads_total",
+            "sluice_store_foreign_values_total 0.0")
+        .doesNotContain("sluice_decision_", "sluice_decisions_counted")
         .doesNotContain("nobody-else");
   }
 

@@ -21,7 +21,7 @@ class ServiceDocsTest {
   void everyExampleWorks() throws Exception {
     List<String> examples = Docs.blocks("service.md", "bash");
     assertThat(examples).hasSize(4);
-    try (Sluice sluice = Sluice.start()) {
+    try (Sluice sluice = Sluice.start(Settings.defaults(), Sluice.shippedSample())) {
       for (String example : examples) {
         String script =
             "set -euo pipefail\nTOKEN=%s\ncurl() { command curl --fail -sS \"$@\"; echo; }\n%s"

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.sluice.Store;
 import dev.sluice.redis.testing.RedisProcess;
 import dev.sluice.testing.Needs;
+import java.net.http.HttpRequest;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
@@ -38,7 +39,7 @@ class SharedIT {
 
   /** With a deadline that a busy machine keeps, for past it the rule lets everybody pass. */
   private static Store open(RedisProcess redis) {
-    return Stores.open(redis.uri(), Duration.ofSeconds(20), 2, true, fault -> {});
+    return Stores.open(redis.uri(), Duration.ofSeconds(20), 2, true, false, fault -> {});
   }
 
   private static List<String> ab(Sluice sluice) {
@@ -55,7 +56,7 @@ class SharedIT {
         Sluice.patient(10_000),
         Sluice.sample(),
         open(redis),
-        new Meters("redis"),
+        new Meters(),
         ReceiptKeys.ofRedis(redis.uri()));
   }
 
@@ -68,6 +69,38 @@ class SharedIT {
 
       assertThat(settle(two, receipt).json().path("settled").asBoolean()).isTrue();
       assertThat(two.post("/v1/check", call("ann")).json().path("allowed").asBoolean()).isTrue();
+    }
+  }
+
+  @Test
+  void valuesOfSomebodyElseAreAMetricAndLocksHaveTheirReasons() throws Exception {
+    try (RedisProcess redis = RedisProcess.start(RedisProcess.newest());
+        Sluice sluice = service(redis)) {
+      sluice.post("/v1/check", call("ann"));
+      Matcher key =
+          Pattern.compile("s2:\\{\\w+\\}:SecureLogin:login=ann(?=\\s|$|,|\\])")
+              .matcher(redis.command("KEYS", "s2:*SecureLogin*"));
+      assertThat(key.find()).isTrue();
+      redis.command("SET", key.group(), "not ours");
+      sluice.post("/v1/check", call("ann"));
+      sluice.send(
+          sluice
+              .admin("PUT", "/v1/locks/SecureLogin?login=bob")
+              .PUT(
+                  HttpRequest.BodyPublishers.ofString(
+                      "{\"duration\":\"1h\",\"reason\":\"ticket 4711\"}")));
+
+      assertThat(sluice.get("/metrics").response().body())
+          .contains("sluice_store_foreign_values_total 1.0");
+      assertThat(
+              sluice
+                  .send(sluice.admin("GET", "/v1/accounts/SecureLogin?login=bob"))
+                  .json()
+                  .path("locks")
+                  .get(0)
+                  .path("reason")
+                  .asText())
+          .isEqualTo("ticket 4711");
     }
   }
 

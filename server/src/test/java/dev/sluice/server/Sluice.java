@@ -20,7 +20,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 
-/** A service in this JVM on a free port, on the memory store with the sample rules. */
+/** A service in this JVM on a free port, on the memory store with rules for tests. */
 final class Sluice implements AutoCloseable {
   static final String TOKEN = "a-token-for-tests";
 
@@ -58,7 +58,13 @@ final class Sluice implements AutoCloseable {
         Duration.ofSeconds(10));
   }
 
+  /** The rules of the tests; the sample that ships may change without them. */
   static String sample() {
+    return new String(Probes.resource("test-rules.yaml"), StandardCharsets.UTF_8);
+  }
+
+  /** The sample that ships. */
+  static String shippedSample() {
     return new String(Probes.resource("sample-rules.yaml"), StandardCharsets.UTF_8);
   }
 
@@ -72,7 +78,7 @@ final class Sluice implements AutoCloseable {
   }
 
   static Sluice start(Settings settings, String rules, Store store) {
-    return start(settings, rules, store, new Meters("memory"));
+    return start(settings, rules, store, new Meters());
   }
 
   static Sluice start(Settings settings, String rules, Store store, Meters meters) {

@@ -38,18 +38,7 @@ final class StoreInAnOutage extends ForwardingStore {
   }
 
   private static Receipt local(Receipt receipt) {
-    List<Receipt.Entry> entries =
-        receipt.entries().stream()
-            .map(
-                entry ->
-                    new Receipt.Entry(
-                        entry.account(),
-                        entry.terms(),
-                        entry.cost(),
-                        entry.marks(),
-                        entry.locked(),
-                        true))
-            .toList();
+    List<Receipt.Entry> entries = receipt.entries().stream().map(Receipt.Entry::locally).toList();
     return new Receipt(
         receipt.id(), receipt.takenAtMicros(), receipt.openUntilMicros(), entries, "node-1");
   }

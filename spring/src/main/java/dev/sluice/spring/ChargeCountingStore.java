@@ -12,16 +12,12 @@ import dev.sluice.Settled;
 import dev.sluice.Settlement;
 import dev.sluice.Store;
 import java.util.LinkedHashMap;
-import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletionStage;
 import java.util.function.ObjLongConsumer;
 
 /** A store that tells what records and settlements could not charge. Thread-safe. */
 final class ChargeCountingStore extends ForwardingStore {
-  /** In place of a rule, if several were settled above what they took. No rule has this name. */
-  static final String SEVERAL_RULES = "*";
-
   private final ObjLongConsumer<String> uncharged;
 
   /**
@@ -67,21 +63,9 @@ final class ChargeCountingStore extends ForwardingStore {
         .settle(receipt, settlement)
         .thenApply(
             settled -> {
-              if (settled.uncharged() > 0) {
-                count(raised(receipt, settlement), settled.uncharged());
-              }
+              settled.unchargedBy().forEach(this::count);
               return settled;
             });
-  }
-
-  private static String raised(Receipt receipt, Settlement settlement) {
-    List<String> rules =
-        receipt.entries().stream()
-            .filter(entry -> settlement.costOf(entry) > entry.cost())
-            .map(entry -> entry.account().rule())
-            .distinct()
-            .toList();
-    return rules.size() == 1 ? rules.get(0) : SEVERAL_RULES;
   }
 
   private void count(String rule, long cost) {

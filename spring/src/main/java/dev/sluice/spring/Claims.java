@@ -15,9 +15,9 @@ final class Claims {
 
   private Claims() {}
 
+  /** A claim; one that is a list or an object is an error, because it names nobody. */
   static @Nullable String of(Principal user, String name) {
-    Object value = PRESENT ? OAuth2.claim(user, name) : null;
-    return value == null ? null : value.toString();
+    return Scalars.text("claim '" + name + "'", PRESENT ? OAuth2.claim(user, name) : null);
   }
 
   /** Loaded only where its classes are there. */

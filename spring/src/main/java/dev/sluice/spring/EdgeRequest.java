@@ -20,6 +20,12 @@ interface EdgeRequest extends RequestParts {
   /** Adds header fields to the answer, if it is not on its way. */
   void tell(Map<String, String> headers);
 
+  /**
+   * Has the answer to a refusal carry these header fields, unless it sets them itself. Nothing to
+   * do here for servlets: ServletRefusals sees every refusal.
+   */
+  default void refuse(Map<String, String> headers) {}
+
   /** What earlier decisions on this request found. */
   List<Balance> balances();
 

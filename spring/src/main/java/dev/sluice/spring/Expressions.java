@@ -50,7 +50,7 @@ final class Expressions {
         known.add(names[i]);
       }
     }
-    for (String variable : variables(expression.getAST(), new ArrayList<>())) {
+    for (String variable : variables(expression)) {
       if (!known.contains(variable)) {
         String hint =
             Text.nearest(variable, known)
@@ -63,6 +63,13 @@ final class Expressions {
       }
     }
     return expression;
+  }
+
+  /** The variables that an expression looks at. */
+  static List<String> variables(Expression expression) {
+    return expression instanceof SpelExpression spel
+        ? variables(spel.getAST(), new ArrayList<>())
+        : List.of();
   }
 
   private static List<String> variables(SpelNode node, List<String> found) {

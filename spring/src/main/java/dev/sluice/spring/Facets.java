@@ -16,16 +16,20 @@ import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /** Finds who asks: given by an annotation, told by a resolver, read from the request. */
 final class Facets {
   /*
    * The order: what the annotation gives, then FacetResolver beans, then the facets of the rules,
-   * then what every application has: ip, member, session and route.
+   * then what every application has: ip, member, session and route. A facet whose source is the caller
+   * is told by one of the first two, never by the request.
    *
    * RequestFacets reads the facets of rules. Here each facet has to be asked for by itself, so it is
    * given rules of its own: one for each facet, of the facet's name, that counts by that facet.
    */
+  private static final Logger LOG = LoggerFactory.getLogger(Facets.class);
   static final String SESSION = "session";
   static final String MEMBER = "member";
   static final String ROUTE = "route";
@@ -67,7 +71,7 @@ final class Facets {
     for (String name : names) {
       Rule rule = rules.find(name);
       if (rule != null) {
-        rule.by().forEach(identity -> wanted.addAll(List.of(identity.split("\\+", -1))));
+        rule.by().forEach(identity -> wanted.addAll(Rule.facetsOf(identity)));
         if (rule.by().isEmpty() && given.isEmpty()) {
           wanted.addAll(rules.facets().keySet());
           wanted.addAll(resolvers.keySet());
@@ -100,7 +104,15 @@ final class Facets {
   /** Whether only a request can tell a facet. */
   boolean ofRequest(Rules rules, String facet) {
     return !resolvers.containsKey(facet)
-        && (facets(rules).containsKey(facet) || facet.equals(ROUTE));
+        && (ofRequest(rules).containsKey(facet)
+            || (facet.equals(ROUTE) && !rules.facets().containsKey(ROUTE)));
+  }
+
+  /** Whether a facet is the client's address, whoever tells it. */
+  boolean isAddress(Rules rules, String facet) {
+    Facet known = facets(rules).get(facet);
+    return facet.equals(ADDRESS)
+        || (known != null && known.source() == Facet.Source.CLIENT_ADDRESS);
   }
 
   private boolean resolve(String name, FacetContext context, Map<String, String> found) {
@@ -123,11 +135,11 @@ final class Facets {
 
   private void read(
       Rules rules, Set<String> names, EdgeRequest request, Map<String, String> found) {
-    Map<String, Facet> known = facets(rules);
+    Map<String, Facet> known = ofRequest(rules);
     List<String> readable = new ArrayList<>(names);
     readable.retainAll(known.keySet());
     String route = request.route();
-    if (route != null && names.contains(ROUTE) && !known.containsKey(ROUTE)) {
+    if (route != null && names.contains(ROUTE) && !rules.facets().containsKey(ROUTE)) {
       found.put(ROUTE, route);
     }
     if (!readable.isEmpty()) {
@@ -154,10 +166,18 @@ final class Facets {
           wanted(rules, names, Map.of()).stream()
               .map(facets::get)
               .anyMatch(facet -> facet != null && facet.source() == Facet.Source.SESSION);
+      client.tooFine(rules).forEach(LOG::warn);
       known = new Reader(rules, RequestFacets.of(Rules.of(each, facets.values()), client), session);
       reader = known;
     }
     return known;
+  }
+
+  /** Those that a request tells. */
+  private static Map<String, Facet> ofRequest(Rules rules) {
+    Map<String, Facet> told = facets(rules);
+    told.values().removeIf(facet -> facet.source() == Facet.Source.CALLER);
+    return told;
   }
 
   /** The facets of the rules and those that every application has. */

@@ -6,8 +6,11 @@ import dev.sluice.Decision;
 import dev.sluice.Decision.CountedBy;
 import dev.sluice.Identity;
 import dev.sluice.Limiter;
+import dev.sluice.Metrics;
 import dev.sluice.Receipt;
 import dev.sluice.Rules;
+import dev.sluice.Settled;
+import dev.sluice.Settlement;
 import dev.sluice.http.HeaderProfile;
 import dev.sluice.http.HttpAnswer;
 import io.micrometer.observation.Observation;
@@ -15,26 +18,47 @@ import io.micrometer.observation.ObservationRegistry;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
+import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
+import java.util.function.Consumer;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /** The one way from Spring to the limiter: finds who asks, asks, observes, tells the answer. */
 final class Gate {
+  private static final Logger LOG = LoggerFactory.getLogger(Gate.class);
+
   private final Limiter limiter;
   private final Facets facets;
   private final HeaderProfile headers;
   private final ObservationRegistry observations;
+  private final Consumer<List<Metrics.Count>> counters;
+  private final @Nullable RefusalBody body;
 
-  Gate(Limiter limiter, Facets facets, HeaderProfile headers, ObservationRegistry observations) {
+  /**
+   * The gate of an application.
+   *
+   * @param counters is told what each decision adds to the counters
+   * @param body the application's own body of refusals, or null
+   */
+  Gate(
+      Limiter limiter,
+      Facets facets,
+      HeaderProfile headers,
+      ObservationRegistry observations,
+      Consumer<List<Metrics.Count>> counters,
+      @Nullable RefusalBody body) {
     this.limiter = limiter;
     this.facets = facets;
     this.headers = headers;
     this.observations = observations;
+    this.counters = counters;
+    this.body = body;
   }
 
   /** The call to these rules by whoever asks. */
@@ -51,22 +75,19 @@ final class Gate {
   /** Asks; whatever goes wrong is in the stage. */
   CompletionStage<Decision> ask(Call call) {
     Observation observation =
-        Observation.createNotStarted("sluice.decisions", observations)
-            .contextualName("sluice decision")
-            .lowCardinalityKeyValue("rule", String.join(",", call.rules()))
-            .lowCardinalityKeyValue("outcome", "unknown")
-            .lowCardinalityKeyValue("countedBy", name(CountedBy.NOBODY))
+        Observation.createNotStarted(Metrics.CALLS, observations)
+            .contextualName("sluice call")
+            .highCardinalityKeyValue("rules", String.join(",", call.rules()))
             .start();
+    Rules rules = limiter.rules();
     return stage(() -> limiter.ask(call))
         .handle(
             (decision, error) -> {
               if (error != null) {
                 throw failed(observation, error);
               }
-              observation
-                  .lowCardinalityKeyValue("outcome", outcome(decision))
-                  .lowCardinalityKeyValue("countedBy", name(decision.countedBy()))
-                  .stop();
+              tagged(observation, Metrics.outcome(decision), decision.countedBy()).stop();
+              counters.accept(Metrics.counts(rules, call.rules(), decision));
               return decision;
             });
   }
@@ -74,13 +95,15 @@ final class Gate {
   private static CompletionException failed(Observation observation, Throwable error) {
     Throwable cause =
         error instanceof CompletionException && error.getCause() != null ? error.getCause() : error;
-    boolean uncountable = cause instanceof IllegalArgumentException;
-    observation
-        .lowCardinalityKeyValue("outcome", uncountable ? "uncountable" : "error")
-        .error(cause)
-        .stop();
+    tagged(observation, Metrics.FAILED, CountedBy.NOBODY).error(cause).stop();
     return new CompletionException(
         cause instanceof IllegalArgumentException e ? new UncountableException(e) : cause);
+  }
+
+  private static Observation tagged(Observation observation, String outcome, CountedBy by) {
+    return observation
+        .lowCardinalityKeyValue(Metrics.OUTCOME, outcome)
+        .lowCardinalityKeyValue(Metrics.COUNTED_BY, Metrics.countedBy(by));
   }
 
   /** Asks for several calls, all or nothing: what the first ones took is given back. */
@@ -114,24 +137,29 @@ final class Gate {
         .thenCompose(all -> all);
   }
 
-  /**
-   * Gives back what these decisions took; a store that is away keeps it, which is the safe side.
-   */
-  CompletionStage<Boolean> giveBack(List<Decision> decisions) {
+  /** Gives back what these decisions took. */
+  private CompletionStage<Boolean> giveBack(List<Decision> decisions) {
     CompletionStage<Boolean> done = CompletableFuture.completedFuture(true);
     for (Decision decision : decisions) {
-      if (decision instanceof Decision.Allowed allowed) {
-        done =
-            done.thenCombine(
-                stage(() -> limiter.giveBack(allowed.receipt())).exceptionally(error -> false),
-                Boolean::logicalAnd);
-      }
+      done = done.thenCombine(settle(decision, Settlement.GIVEN_BACK), Boolean::logicalAnd);
     }
     return done;
   }
 
+  /**
+   * Settles what a decision took; false if there was nothing to settle. A store that is away keeps
+   * what was taken, which is the safe side, so the stage never fails.
+   */
+  CompletionStage<Boolean> settle(Decision decision, Settlement settlement) {
+    return decision instanceof Decision.Allowed allowed
+        ? Gate.<Settled>stage(() -> limiter.settle(allowed.receipt(), settlement))
+            .thenApply(Settled::done)
+            .exceptionally(error -> false)
+        : CompletableFuture.completedFuture(false);
+  }
+
   /** What an action gives, also if it throws at once. */
-  private static <T> CompletionStage<T> stage(Supplier<CompletionStage<T>> action) {
+  static <T> CompletionStage<T> stage(Supplier<CompletionStage<T>> action) {
     return CompletableFuture.completedFuture(action).thenCompose(Supplier::get);
   }
 
@@ -147,13 +175,35 @@ final class Gate {
     }
   }
 
+  /** The refusal of a call, whose answer has the header fields in any case. */
+  RateLimitedException refused(List<String> rules, Decision denied, @Nullable EdgeRequest request) {
+    Answer answer = refusal(request, denied);
+    if (request != null) {
+      request.refuse(answer.headers());
+    }
+    return new RateLimitedException(rules, denied, answer);
+  }
+
   /** The answer to a refused request. */
-  HttpAnswer refusal(@Nullable EdgeRequest request, Decision denied) {
+  private Answer refusal(@Nullable EdgeRequest request, Decision denied) {
     if (request == null || denied instanceof Decision.Unmetered) {
-      return HttpAnswer.of(denied, headers);
+      return withBody(Answer.of(HttpAnswer.of(denied, headers)), denied);
     }
     List<Balance> balances = balances(request, List.of(denied));
-    return HttpAnswer.of(new Decision.Denied(balances, denied.countedBy()), headers);
+    Decision sum = new Decision.Denied(balances, denied.countedBy());
+    return withBody(Answer.of(HttpAnswer.of(sum, headers)), denied);
+  }
+
+  private Answer withBody(Answer answer, Decision denied) {
+    if (body == null) {
+      return answer;
+    }
+    try {
+      return answer.with(body.contentType(), Objects.requireNonNull(body.write(denied), "body"));
+    } catch (RuntimeException e) {
+      LOG.error("{} failed, the answer has Sluice's own body", body.getClass().getName(), e);
+      return answer;
+    }
   }
 
   private static List<Balance> balances(EdgeRequest request, List<Decision> decisions) {
@@ -183,16 +233,5 @@ final class Gate {
     } catch (CompletionException e) {
       throw e.getCause() instanceof RuntimeException cause ? cause : e;
     }
-  }
-
-  private static String name(CountedBy countedBy) {
-    return countedBy.name().toLowerCase(Locale.ROOT);
-  }
-
-  static String outcome(Decision decision) {
-    if (decision instanceof Decision.Unmetered) {
-      return decision.allowed() ? "unmetered-allowed" : "unmetered-denied";
-    }
-    return decision.allowed() ? "allowed" : decision.locked() ? "locked" : "denied";
   }
 }

@@ -1,6 +1,7 @@
 package dev.sluice.spring;
 
 import dev.sluice.Call;
+import dev.sluice.Settlement;
 import dev.sluice.Text;
 import java.lang.reflect.AnnotatedElement;
 import java.lang.reflect.Method;
@@ -20,8 +21,8 @@ import org.springframework.util.ClassUtils;
 /** What the annotations of one method ask for, read once. Immutable. */
 final class Guard {
   /*
-   * Annotations that cost the same, count the same and say nothing different about who asks are one
-   * call of several rules, which the store takes all or nothing. Others are calls of their own, one
+   * Annotations that cost, count and forgive the same and say nothing different about who asks are
+   * one call of several rules, which the store takes all or nothing. Others are calls of their own, one
    * after another, and what the first ones took is given back if a later one is refused.
    */
   private final List<Limit> limits;
@@ -33,10 +34,21 @@ final class Guard {
       Map<String, Expression> by,
       @Nullable Expression cost,
       RateLimit.Count count,
-      @Nullable Expression failedIf) {}
+      @Nullable Expression failedIf,
+      Set<String> forgive) {}
 
   /** A call, and how it counts. */
-  record Asked(Call call, RateLimit.Count count, @Nullable Expression failedIf) {}
+  record Asked(
+      Call call, RateLimit.Count count, @Nullable Expression failedIf, Set<String> forgive) {
+    /** How it is settled if it did not fail. */
+    Settlement success() {
+      return Settlement.GIVEN_BACK.forgiving(forgive.toArray(new String[0]));
+    }
+
+    boolean seesResult() {
+      return failedIf != null && Expressions.variables(failedIf).contains("result");
+    }
+  }
 
   private Guard(String place, List<Limit> limits) {
     this.place = place;
@@ -86,9 +98,11 @@ final class Guard {
       String name = facet.substring(0, equals).strip();
       by.put(name, expressions.parse(place, facet.substring(equals + 1), method));
     }
-    if (!each.failedIf().isEmpty() && each.count() == RateLimit.Count.ALWAYS) {
+    boolean always = each.count() == RateLimit.Count.ALWAYS;
+    if (always && (!each.failedIf().isEmpty() || each.forgive().length > 0)) {
       throw new IllegalStateException(
-          place + ": failedIf is there without count = ON_FAILURE (expected: both, or none)");
+          "%s: %s is there without count = ON_FAILURE (expected: both, or none)"
+              .formatted(place, each.failedIf().isEmpty() ? "forgive" : "failedIf"));
     }
     return new Limit(
         each.value(),
@@ -97,7 +111,8 @@ final class Guard {
         each.count(),
         each.failedIf().isEmpty()
             ? null
-            : expressions.parse(place, each.failedIf(), method, "result", "error"));
+            : expressions.parse(place, each.failedIf(), method, "result", "error"),
+        Set.copyOf(List.of(each.forgive())));
   }
 
   /** What to ask for one invocation. */
@@ -107,12 +122,12 @@ final class Guard {
       Map<String, String> given = new LinkedHashMap<>();
       limit.by.forEach(
           (name, expression) -> {
-            Object value = expression.getValue(values);
+            String value = text(name, expression, values);
             if (value != null) {
-              given.put(name, value.toString());
+              given.put(name, value);
             }
           });
-      Group mine = new Group(cost(limit, values), limit.count, limit.failedIf);
+      Group mine = new Group(limit, cost(limit, values));
       Group fitting = groups.stream().filter(g -> g.takes(mine, given)).findFirst().orElse(mine);
       if (fitting == mine) {
         groups.add(mine);
@@ -120,14 +135,17 @@ final class Guard {
       fitting.rules.add(limit.rule);
       fitting.given.putAll(given);
     }
-    return groups.stream()
-        .map(
-            group ->
-                new Asked(
-                    gate.call(group.rules, group.given, group.cost, context),
-                    group.count,
-                    group.failedIf))
-        .toList();
+    return groups.stream().map(group -> group.asked(gate, context)).toList();
+  }
+
+  private @Nullable String text(String facet, Expression expression, EvaluationContext values) {
+    try {
+      return Scalars.text(
+          "%s: by = \"%s=%s\"".formatted(place, facet, expression.getExpressionString()),
+          expression.getValue(values));
+    } catch (IllegalArgumentException e) {
+      throw new UncountableException(e);
+    }
   }
 
   private long cost(Limit limit, EvaluationContext values) {
@@ -159,24 +177,31 @@ final class Guard {
   private static final class Group {
     private final List<String> rules = new ArrayList<>();
     private final Map<String, String> given = new LinkedHashMap<>();
+    private final Limit first;
     private final long cost;
-    private final RateLimit.Count count;
-    private final @Nullable Expression failedIf;
 
-    Group(long cost, RateLimit.Count count, @Nullable Expression failedIf) {
+    Group(Limit first, long cost) {
+      this.first = first;
       this.cost = cost;
-      this.count = count;
-      this.failedIf = failedIf;
     }
 
     boolean takes(Group other, Map<String, String> more) {
-      String mine = failedIf == null ? "" : failedIf.getExpressionString();
-      String its = other.failedIf == null ? "" : other.failedIf.getExpressionString();
       return cost == other.cost
-          && count == other.count
-          && mine.equals(its)
-          && given.keySet().equals(more.keySet())
+          && first.count == other.first.count
+          && text(first.failedIf).equals(text(other.first.failedIf))
+          // What is forgiven is named by its facets, so rules of one call would forgive alike.
+          && first.forgive.equals(other.first.forgive)
           && given.equals(more);
+    }
+
+    private static String text(@Nullable Expression expression) {
+      return expression == null ? "" : expression.getExpressionString();
+    }
+
+    Asked asked(Gate gate, FacetContext context) {
+      Call call = gate.call(rules, given, cost, context);
+      boolean open = first.count == RateLimit.Count.ON_FAILURE;
+      return new Asked(open ? call.reserving() : call, first.count, first.failedIf, first.forgive);
     }
   }
 }

@@ -13,7 +13,8 @@ import java.lang.annotation.Target;
  *
  * <p>A refused call does not reach the method: {@link RateLimitedException} is thrown, which
  * answers a request with 429. Several on one method are taken all or nothing. What stands on a
- * method replaces what stands on its class.
+ * method replaces what stands on its class. Only calls through the bean are judged: a call of
+ * {@code this.method()} inside the bean is not.
  */
 @Target({ElementType.METHOD, ElementType.TYPE})
 @Retention(RetentionPolicy.RUNTIME)
@@ -26,9 +27,9 @@ public @interface RateLimit {
 
   /**
    * Who asks, where the request does not tell: facets as {@code name=expression}, such as {@code
-   * "member=#memberCode"}. The expressions (SpEL) see the arguments and {@code #principal}. A null
-   * is a missing facet. Facets that are not given here come from {@link FacetResolver} beans, then
-   * from the request.
+   * "member=#memberCode"}. The expressions (SpEL) see the arguments and {@code #principal}. A value
+   * is text, a number or another single value; a null is a missing facet. Facets that are not given
+   * here come from {@link FacetResolver} beans, then from the request.
    */
   String[] by() default {};
 
@@ -40,17 +41,26 @@ public @interface RateLimit {
 
   /**
    * With {@link Count#ON_FAILURE}, an expression that is true for a failure. It also sees {@code
-   * #result} and {@code #error}; without it a failure is whatever is thrown.
+   * #result} and {@code #error}; without it a failure is whatever is thrown. An expression that
+   * cannot be evaluated counts as a failure; the caller gets the method's own result or error.
    */
   String failedIf() default "";
+
+  /**
+   * With {@link Count#ON_FAILURE}, the accounts whose usage a success forgets, by their facets:
+   * {@code {"login", "login+ip"}}. The rule must count by each of them. The client's address alone
+   * cannot be forgiven: whoever logs into an account of their own between guesses would clear it.
+   */
+  String[] forgive() default {};
 
   /** Which calls count. */
   enum Count {
     /** Every call that passes. */
     ALWAYS,
     /**
-     * Only calls that fail. The cost is taken before the method runs and given back if it does not
-     * fail: so no number of guesses sent at once gets through more often than the limit says.
+     * Only calls that fail. The cost is reserved before the method runs; it counts if the method
+     * fails and is given back if not. So no number of guesses sent at once gets through more often
+     * than the limit says, and nobody is locked out by calls that are still running.
      */
     ON_FAILURE
   }

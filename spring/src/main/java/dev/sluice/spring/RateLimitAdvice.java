@@ -1,14 +1,10 @@
 package dev.sluice.spring;
 
-import dev.sluice.Call;
-import dev.sluice.Decision;
 import java.lang.reflect.Method;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Function;
@@ -92,10 +88,7 @@ final class RateLimitAdvice implements MethodInterceptor {
       return Reactive.left(passage, result);
     }
     if (result instanceof CompletionStage<?> stage) {
-      return stage
-          .handle((value, error) -> passage.leave(value, error).thenApply(done -> stage))
-          .thenCompose(done -> done)
-          .thenComposeAsync(original -> original); // off the thread that reads from Redis
+      return new Followed(passage, stage);
     }
     if (result instanceof Callable<?> later) {
       return (Callable<@Nullable Object>)
@@ -133,7 +126,8 @@ final class RateLimitAdvice implements MethodInterceptor {
     Method method = invocation.getMethod();
     EvaluationContext values = expressions.context(target, method, arguments, request);
     FacetContext context = new FacetContext(request, method, arguments);
-    return new Passage(gate.get(), guard.ask(gate.get(), context, values), values, request);
+    return new Passage(
+        gate.get(), guard.place(), guard.ask(gate.get(), context, values), values, request);
   }
 
   private @Nullable EdgeRequest request(@Nullable Object[] arguments) {
@@ -146,73 +140,45 @@ final class RateLimitAdvice implements MethodInterceptor {
     return null;
   }
 
-  /** One invocation on its way through. */
-  static final class Passage {
-    private final Gate gate;
-    private final List<Guard.Asked> asked;
-    private final EvaluationContext values;
-    private final @Nullable EdgeRequest request;
-    private List<Decision> decisions = List.of();
+  /** The stage of a method, done when its end has been counted. */
+  private static final class Followed extends CompletableFuture<@Nullable Object> {
+    private final Passage passage;
+    private final CompletionStage<?> own;
 
-    Passage(
-        Gate gate,
-        List<Guard.Asked> asked,
-        EvaluationContext values,
-        @Nullable EdgeRequest request) {
-      this.gate = gate;
-      this.asked = asked;
-      this.values = values;
-      this.request = request;
+    Followed(Passage passage, CompletionStage<?> own) {
+      this.passage = passage;
+      this.own = own;
+      own.whenComplete(
+          (value, error) ->
+              passage
+                  .leave(value, error)
+                  // Off the thread that reads from Redis.
+                  .whenCompleteAsync((done, lost) -> end(value, error)));
     }
 
-    List<Call> calls() {
-      return asked.stream().map(Guard.Asked::call).toList();
+    private void end(@Nullable Object value, @Nullable Throwable error) {
+      if (error == null) {
+        complete(value);
+      } else {
+        completeExceptionally(error);
+      }
     }
 
-    /** Goes in, or throws the refusal. */
-    void enter(List<Decision> all) {
-      decisions = all;
-      Decision last = all.get(all.size() - 1);
-      if (!last.allowed()) {
-        throw new RateLimitedException(asked.get(all.size() - 1).call().rules(), last);
+    @Override
+    public boolean cancel(boolean mayInterrupt) {
+      if (!isDone()) {
+        passage.cancel();
+        cancelOwn(mayInterrupt);
       }
-      gate.tell(request, all);
+      return super.cancel(mayInterrupt);
     }
 
-    /** Comes out: what counts only failures is given back if there was none. */
-    CompletionStage<?> leave(@Nullable Object result, @Nullable Throwable error) {
-      Throwable cause =
-          error instanceof CompletionException && error.getCause() != null
-              ? error.getCause()
-              : error;
-      List<Decision> back = new ArrayList<>();
-      List<Call> looks = new ArrayList<>();
-      for (int i = 0; i < asked.size(); i++) {
-        Guard.Asked each = asked.get(i);
-        if (each.count() == RateLimit.Count.ON_FAILURE && !failed(each, result, cause)) {
-          back.add(decisions.get(i));
-          looks.add(each.call().peeking());
-        }
+    private void cancelOwn(boolean mayInterrupt) {
+      try {
+        own.toCompletableFuture().cancel(mayInterrupt);
+      } catch (UnsupportedOperationException e) {
+        // A stage need not be a future; then nobody can cancel it.
       }
-      if (back.isEmpty()) {
-        return CompletableFuture.completedFuture(true);
-      }
-      CompletionStage<Boolean> given = gate.giveBack(back);
-      return request == null
-          ? given
-          : given
-              .thenCompose(done -> gate.askAll(looks))
-              .thenAccept(now -> gate.tell(request, now))
-              .exceptionally(lost -> null);
-    }
-
-    private boolean failed(Guard.Asked each, @Nullable Object result, @Nullable Throwable error) {
-      if (each.failedIf() == null) {
-        return error != null;
-      }
-      values.setVariable("result", result);
-      values.setVariable("error", error);
-      return Boolean.TRUE.equals(each.failedIf().getValue(values, Boolean.class));
     }
   }
 }

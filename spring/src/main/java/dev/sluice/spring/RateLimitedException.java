@@ -2,24 +2,40 @@ package dev.sluice.spring;
 
 import dev.sluice.Decision;
 import java.util.List;
+import java.util.Map;
 
 /**
  * A call was refused by its rules; as the answer to a request it is 429 with headers and a body.
  *
- * <p>An {@code @ExceptionHandler} of the application that names this class replaces that answer.
+ * <p>An {@code @ExceptionHandler} of the application that names this class replaces that answer,
+ * for annotations and, in a {@code @ControllerAdvice}, for routes. The header fields are kept.
  */
 public final class RateLimitedException extends RuntimeException {
   private static final long serialVersionUID = 1L;
 
   private final transient Decision decision;
+  private final transient Answer answer;
 
-  RateLimitedException(List<String> rules, Decision decision) {
+  RateLimitedException(List<String> rules, Decision decision, Answer answer) {
     super("refused by rule " + String.join(", ", rules), null, false, false);
     this.decision = decision;
+    this.answer = answer;
   }
 
   /** The refusal: which limit, when to come back, until when it is locked. */
   public Decision decision() {
     return decision;
+  }
+
+  /**
+   * The header fields of the answer: {@code Retry-After} and those that tell where the client
+   * stands. In a request they are sent by themselves; this is for code that answers elsewhere.
+   */
+  public Map<String, String> headers() {
+    return answer.headers();
+  }
+
+  Answer answer() {
+    return answer;
   }
 }

@@ -3,6 +3,7 @@ package dev.sluice.spring;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.aopalliance.intercept.MethodInvocation;
 import org.jspecify.annotations.Nullable;
 import org.reactivestreams.Publisher;
@@ -44,7 +45,7 @@ final class Reactive {
   }
 
   /** The method's own publisher, once the call was let in. */
-  private record Entered(RateLimitAdvice.Passage passage, Publisher<?> publisher) {}
+  private record Entered(Passage passage, Publisher<?> publisher) {}
 
   private static Mono<Entered> entered(
       RateLimitAdvice advice,
@@ -61,7 +62,7 @@ final class Reactive {
             .defaultIfEmpty(Optional.ofNullable(known));
     return request.flatMap(
         found -> {
-          RateLimitAdvice.Passage passage = advice.passage(guard, once, target, found.orElse(null));
+          Passage passage = advice.passage(guard, once, target, found.orElse(null));
           return answer(advice.gate().askAll(passage.calls()))
               .map(
                   decisions -> {
@@ -72,7 +73,7 @@ final class Reactive {
   }
 
   /** What a method returned that did not say that it would. */
-  static Object left(RateLimitAdvice.Passage passage, Object publisher) {
+  static Object left(Passage passage, Object publisher) {
     Entered entered = new Entered(passage, (Publisher<?>) publisher);
     return publisher instanceof Mono ? mono(entered) : flux(entered);
   }
@@ -87,21 +88,32 @@ final class Reactive {
   }
 
   private static Mono<Object> mono(Entered entered) {
+    Passage passage = entered.passage;
     return Mono.from(entered.publisher)
         .map(Object.class::cast)
         .materialize()
         .flatMap(
             signal ->
-                answer(entered.passage.leave(signal.get(), signal.getThrowable()))
-                    .then(Mono.just(signal)))
-        .dematerialize();
+                answer(passage.leave(signal.get(), signal.getThrowable())).then(Mono.just(signal)))
+        .dematerialize()
+        .doOnCancel(passage::cancel);
   }
 
   private static Flux<Object> flux(Entered entered) {
-    RateLimitAdvice.Passage passage = entered.passage;
+    Passage passage = entered.passage;
+    AtomicBoolean begun = new AtomicBoolean();
     return Flux.from(entered.publisher)
         .map(Object.class::cast)
-        .onErrorResume(error -> answer(passage.leave(null, error)).then(Mono.error(error)))
-        .concatWith(Mono.defer(() -> answer(passage.leave(null, null)).then(Mono.empty())));
+        .doOnNext(each -> begun.set(true))
+        .onErrorResume(error -> answer(passage.leaveMany(error)).then(Mono.error(error)))
+        .concatWith(Mono.defer(() -> answer(passage.leaveMany(null)).then(Mono.empty())))
+        .doOnCancel(
+            () -> {
+              if (begun.get()) {
+                passage.stop();
+              } else {
+                passage.cancel();
+              }
+            });
   }
 }

@@ -9,6 +9,8 @@ import java.util.Map;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 import org.springframework.http.HttpCookie;
+import org.springframework.http.HttpStatusCode;
+import org.springframework.http.server.reactive.ServerHttpResponse;
 import org.springframework.web.server.ServerWebExchange;
 import org.springframework.web.server.WebSession;
 import reactor.core.publisher.Mono;
@@ -16,6 +18,8 @@ import reactor.core.publisher.Mono;
 /** A request of WebFlux. */
 final class ReactiveEdge implements EdgeRequest {
   private static final String BALANCES = ReactiveEdge.class.getName() + ".balances";
+  private static final String TOLD = ReactiveEdge.class.getName() + ".told";
+  private static final String REFUSED = ReactiveEdge.class.getName() + ".refused";
   static final String ROUTE = ReactiveEdge.class.getName() + ".route";
 
   private final ServerWebExchange exchange;
@@ -115,6 +119,34 @@ final class ReactiveEdge implements EdgeRequest {
   public void tell(Map<String, String> headers) {
     if (!exchange.getResponse().isCommitted()) {
       headers.forEach(exchange.getResponse().getHeaders()::set);
+      exchange.getAttributes().put(TOLD, headers);
+    }
+  }
+
+  /**
+   * At the last moment, because whoever answers the refusal may clear or set header fields; and
+   * only if the answer says no, because the application may have caught the refusal.
+   */
+  @Override
+  public void refuse(Map<String, String> headers) {
+    if (exchange.getAttributes().put(REFUSED, headers) == null) {
+      exchange.getResponse().beforeCommit(() -> Mono.fromRunnable(this::tellRefusal));
+    }
+  }
+
+  private void tellRefusal() {
+    ServerHttpResponse response = exchange.getResponse();
+    HttpStatusCode status = response.getStatusCode();
+    if (status != null && status.isError()) {
+      Map<String, String> told = exchange.getAttributeOrDefault(TOLD, Map.of());
+      Map<String, String> refused = exchange.getAttributeOrDefault(REFUSED, Map.of());
+      refused.forEach(
+          (name, value) -> {
+            String now = response.getHeaders().getFirst(name);
+            if (now == null || now.equals(told.get(name))) {
+              response.getHeaders().set(name, value);
+            }
+          });
     }
   }
 

@@ -1,6 +1,6 @@
 package dev.sluice.spring;
 
-import dev.sluice.http.HttpAnswer;
+import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.Map;
 import java.util.function.BooleanSupplier;
@@ -20,12 +20,15 @@ final class ReactiveRouteFilter implements WebFilter, Ordered {
   private final Routes routes;
   private final BooleanSupplier ignoresCase;
   private final Gate gate;
+  private final ReactiveRefusals refusals;
   private final int order;
 
-  ReactiveRouteFilter(Routes routes, BooleanSupplier ignoresCase, Gate gate, int order) {
+  ReactiveRouteFilter(
+      Routes routes, BooleanSupplier ignoresCase, Gate gate, ReactiveRefusals refusals, int order) {
     this.routes = routes;
     this.ignoresCase = ignoresCase;
     this.gate = gate;
+    this.refusals = refusals;
     this.order = order;
   }
 
@@ -62,11 +65,11 @@ final class ReactiveRouteFilter implements WebFilter, Ordered {
                             gate.tell(edge, List.of(decision));
                             return rest;
                           }
-                          return write(gate.refusal(edge, decision), exchange);
+                          return refusals.refuse(
+                              gate.refused(match.rules(), decision, edge), exchange);
                         })
                     .onErrorResume(
-                        UncountableException.class,
-                        e -> Mono.just(write(Refusals.answer(e), exchange))))
+                        UncountableException.class, e -> Mono.just(write(Answer.to(e), exchange))))
         .flatMap(next -> next);
   }
 
@@ -86,12 +89,12 @@ final class ReactiveRouteFilter implements WebFilter, Ordered {
         });
   }
 
-  static Mono<Void> write(HttpAnswer answer, ServerWebExchange exchange) {
+  static Mono<Void> write(Answer answer, ServerWebExchange exchange) {
     ServerHttpResponse response = exchange.getResponse();
     response.setStatusCode(HttpStatusCode.valueOf(answer.status()));
     answer.headers().forEach(response.getHeaders()::set);
-    response.getHeaders().setContentType(MediaType.parseMediaType(HttpAnswer.PROBLEM_TYPE));
-    byte[] body = Refusals.body(answer);
+    response.getHeaders().setContentType(MediaType.parseMediaType(answer.contentType()));
+    byte[] body = answer.body().getBytes(StandardCharsets.UTF_8);
     return response.writeWith(Mono.fromSupplier(() -> response.bufferFactory().wrap(body)));
   }
 }

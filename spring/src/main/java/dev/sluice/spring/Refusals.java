@@ -1,123 +1,100 @@
 package dev.sluice.spring;
 
-import dev.sluice.http.HttpAnswer;
 import java.lang.reflect.Method;
-import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.Map;
-import java.util.function.Function;
+import java.util.List;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.springframework.context.ApplicationContext;
-import org.springframework.core.Ordered;
 import org.springframework.core.annotation.AnnotatedElementUtils;
-import org.springframework.http.HttpHeaders;
-import org.springframework.http.MediaType;
-import org.springframework.http.ResponseEntity;
 import org.springframework.util.ReflectionUtils;
+import org.springframework.util.function.SingletonSupplier;
 import org.springframework.web.bind.annotation.ControllerAdvice;
 import org.springframework.web.bind.annotation.ExceptionHandler;
+import org.springframework.web.method.ControllerAdviceBean;
 
-/** Answers refused requests of controllers, in MVC and in WebFlux. */
-@ControllerAdvice
-class Refusals implements Ordered {
+/** Which answer an exception gets, and whether the application has an answer of its own. */
+final class Refusals {
   /*
-   * Many applications have an advice that makes 500 of every Exception. It must not swallow refusals,
-   * so this one comes first; unless the application has a handler that names RateLimitedException:
-   * that one was written for refusals, and this one comes last.
+   * Many applications have a handler that makes 500 of every Exception. It must not swallow refusals.
+   * A handler that names RateLimitedException was written for them, and is asked.
    */
-  private final Gate gate;
-  private final ApplicationContext beans;
-  private final Function<@Nullable Object[], @Nullable EdgeRequest> edge;
-  private @Nullable Integer order;
+  private static final int DEEPEST = 16; // a chain of causes may be a ring
 
-  Refusals(
-      Gate gate,
-      ApplicationContext beans,
-      Function<@Nullable Object[], @Nullable EdgeRequest> edge) {
-    this.gate = gate;
-    this.beans = beans;
-    this.edge = edge;
+  private final Supplier<List<ControllerAdviceBean>> advice;
+  private final ConcurrentHashMap<Class<?>, Boolean> known = new ConcurrentHashMap<>();
+
+  Refusals(ApplicationContext beans) {
+    // Looked for with the first refusal: filters are made long before advice.
+    this.advice = SingletonSupplier.of(() -> naming(beans));
   }
 
-  @ExceptionHandler(RateLimitedException.class)
-  ResponseEntity<byte[]> refused(RateLimitedException refusal) {
-    return entity(answer(refusal));
+  private static List<ControllerAdviceBean> naming(ApplicationContext beans) {
+    List<ControllerAdviceBean> found = new ArrayList<>();
+    for (String name : beans.getBeanNamesForAnnotation(ControllerAdvice.class)) {
+      ControllerAdvice annotation = beans.findAnnotationOnBean(name, ControllerAdvice.class);
+      if (annotation != null && names(beans.getType(name))) {
+        found.add(new ControllerAdviceBean(name, beans, annotation));
+      }
+    }
+    return found;
   }
 
-  @ExceptionHandler(UncountableException.class)
-  ResponseEntity<byte[]> uncountable(UncountableException e) {
-    return entity(answer(e));
+  /** The refusal that an exception is, or that caused it; else null. */
+  static @Nullable RateLimitedException refusalIn(Throwable error) {
+    return find(error, RateLimitedException.class);
   }
 
   /** The answer to an exception of ours, or null. */
-  @Nullable HttpAnswer answerTo(Throwable error) {
-    if (error instanceof RateLimitedException refusal) {
-      return answer(refusal);
+  static @Nullable Answer answerTo(Throwable error) {
+    RateLimitedException refusal = refusalIn(error);
+    if (refusal != null) {
+      return refusal.answer();
     }
-    return error instanceof UncountableException e ? answer(e) : null;
+    UncountableException uncountable = find(error, UncountableException.class);
+    return uncountable == null ? null : Answer.to(uncountable);
   }
 
-  private HttpAnswer answer(RateLimitedException refusal) {
-    return gate.refusal(edge.apply(new Object[0]), refusal.decision());
-  }
-
-  static HttpAnswer answer(UncountableException e) {
-    String detail = String.valueOf(e.getMessage());
-    StringBuilder text = new StringBuilder();
-    for (int i = 0; i < detail.length(); i++) {
-      char c = detail.charAt(i);
-      text.append(c == '"' || c == '\\' ? "\\" + c : c < ' ' ? " " : String.valueOf(c));
-    }
-    return new HttpAnswer(
-        400,
-        Map.of(),
-        "{\"type\":\"about:blank\",\"title\":\"Bad Request\",\"status\":400,\"detail\":\"%s\"}"
-            .formatted(text));
-  }
-
-  private static ResponseEntity<byte[]> entity(HttpAnswer answer) {
-    HttpHeaders headers = new HttpHeaders();
-    answer.headers().forEach(headers::set);
-    headers.setContentType(MediaType.parseMediaType(HttpAnswer.PROBLEM_TYPE));
-    return ResponseEntity.status(answer.status()).headers(headers).body(body(answer));
-  }
-
-  static byte[] body(HttpAnswer answer) {
-    String problem = answer.problem();
-    return (problem == null ? "" : problem).getBytes(StandardCharsets.UTF_8);
-  }
-
-  @Override
-  public synchronized int getOrder() {
-    Integer known = order;
-    if (known == null) {
-      known = applicationHandlesThem() ? LOWEST_PRECEDENCE : HIGHEST_PRECEDENCE;
-      order = known;
-    }
-    return known;
-  }
-
-  private boolean applicationHandlesThem() {
-    for (String name : beans.getBeanNamesForAnnotation(ControllerAdvice.class)) {
-      Class<?> type = beans.getType(name);
-      if (type != null && !Refusals.class.isAssignableFrom(type) && handlesThem(type)) {
-        return true;
+  private static <T> @Nullable T find(Throwable error, Class<T> type) {
+    Throwable each = error;
+    for (int depth = 0; each != null && depth < DEEPEST; depth++) {
+      if (type.isInstance(each)) {
+        return type.cast(each);
       }
+      each = each.getCause();
     }
-    return false;
+    return null;
   }
 
-  private static boolean handlesThem(Class<?> type) {
+  /**
+   * Whether the application answers refusals itself.
+   *
+   * @param controller the class whose method was called; null for a route
+   */
+  boolean areHandled(@Nullable Class<?> controller) {
+    return (controller != null && known.computeIfAbsent(controller, Refusals::names))
+        || advice.get().stream().anyMatch(each -> each.isApplicableToBeanType(controller));
+  }
+
+  /** Whether any advice of the application answers refusals, if only of some controllers. */
+  boolean areNamed() {
+    return !advice.get().isEmpty();
+  }
+
+  /** Whether a class has a handler that names refusals. */
+  private static boolean names(@Nullable Class<?> type) {
+    if (type == null || ReactiveAdvice.class.isAssignableFrom(type)) {
+      return false;
+    }
     for (Method method : ReflectionUtils.getAllDeclaredMethods(type)) {
       ExceptionHandler handler =
           AnnotatedElementUtils.findMergedAnnotation(method, ExceptionHandler.class);
-      if (handler != null) {
-        boolean named =
-            Arrays.asList(handler.value()).contains(RateLimitedException.class)
-                || Arrays.asList(method.getParameterTypes()).contains(RateLimitedException.class);
-        if (named) {
-          return true;
-        }
+      if (handler != null
+          && (Arrays.asList(handler.value()).contains(RateLimitedException.class)
+              || Arrays.asList(method.getParameterTypes()).contains(RateLimitedException.class))) {
+        return true;
       }
     }
     return false;

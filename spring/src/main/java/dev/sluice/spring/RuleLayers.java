@@ -6,6 +6,7 @@ import java.time.Instant;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -18,6 +19,8 @@ final class RuleLayers implements RuleSource {
   /*
    * An annotation or a route whose rule is gone could only fail or stop limiting. So a change without
    * it is refused as any bad change is: the rules from before stay in force and failure() says why.
+   * The sources refuse it themselves when it comes. The look at every decision is for the others: a
+   * source of the application's own need not know how to refuse.
    */
   private static final Logger LOG = LoggerFactory.getLogger(RuleLayers.class);
 
@@ -37,6 +40,20 @@ final class RuleLayers implements RuleSource {
   /** From now on these rules must be there. */
   void use(Set<String> names) {
     used = Set.copyOf(names);
+    layers.require(this::checkUsed);
+  }
+
+  private void checkUsed(Rules rules) {
+    List<String> lost = used.stream().filter(name -> rules.find(name) == null).sorted().toList();
+    if (!lost.isEmpty()) {
+      throw new IllegalArgumentException(
+          "the new rules lack %s, which the application uses".formatted(lost));
+    }
+  }
+
+  @Override
+  public void require(Consumer<Rules> check) {
+    layers.require(check);
   }
 
   @Override
@@ -51,11 +68,11 @@ final class RuleLayers implements RuleSource {
   private synchronized Rules changed(Rules now) {
     State known = state;
     if (now != known.given) {
-      List<String> lost = used.stream().filter(name -> now.find(name) == null).sorted().toList();
-      if (lost.isEmpty()) {
+      try {
+        checkUsed(now);
         known = new State(now, now, null);
-      } else {
-        String message = "the new rules lack %s, which the application uses".formatted(lost);
+      } catch (IllegalArgumentException unfit) {
+        String message = String.valueOf(unfit.getMessage());
         LOG.error("Rules refused, the ones from before stay in force: {}", message);
         known = new State(now, known.inForce, new Failure(Instant.now(), message));
       }

@@ -2,28 +2,42 @@ package dev.sluice.spring;
 
 import dev.sluice.Call;
 import dev.sluice.Decision;
-import dev.sluice.http.HttpAnswer;
 import jakarta.servlet.FilterChain;
 import jakarta.servlet.ServletException;
 import jakarta.servlet.http.HttpServletRequest;
 import jakarta.servlet.http.HttpServletResponse;
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.Map;
+import java.util.function.Supplier;
 import org.springframework.core.Ordered;
 import org.springframework.web.filter.OncePerRequestFilter;
 
 /** Limits paths in a servlet container. */
 final class ServletRouteFilter extends OncePerRequestFilter implements Ordered {
+  /** Answers a refused request. */
+  interface Refuser {
+    /** Without Spring MVC. */
+    Refuser PLAIN = (refusal, request, response) -> write(refusal.answer(), response);
+
+    void refuse(
+        RateLimitedException refusal, HttpServletRequest request, HttpServletResponse response)
+        throws IOException;
+  }
+
   private final Routes routes;
   private final ServletPaths paths;
   private final Gate gate;
+  private final Supplier<Refuser> refuser;
   private final int order;
 
-  ServletRouteFilter(Routes routes, ServletPaths paths, Gate gate, int order) {
+  ServletRouteFilter(
+      Routes routes, ServletPaths paths, Gate gate, Supplier<Refuser> refuser, int order) {
     this.routes = routes;
     this.paths = paths;
     this.gate = gate;
+    this.refuser = refuser;
     this.order = order;
   }
 
@@ -53,22 +67,22 @@ final class ServletRouteFilter extends OncePerRequestFilter implements Ordered {
       Call call = gate.call(match.rules(), Map.of(), 1, new FacetContext(edge, null));
       decision = Gate.await(gate.ask(call));
     } catch (UncountableException e) {
-      write(Refusals.answer(e), response);
+      write(Answer.to(e), response);
       return;
     }
     if (decision.allowed()) {
       gate.tell(edge, List.of(decision));
       chain.doFilter(request, response);
     } else {
-      write(gate.refusal(edge, decision), response);
+      refuser.get().refuse(gate.refused(match.rules(), decision, edge), request, response);
     }
   }
 
-  static void write(HttpAnswer answer, HttpServletResponse response) throws IOException {
-    byte[] body = Refusals.body(answer);
+  static void write(Answer answer, HttpServletResponse response) throws IOException {
+    byte[] body = answer.body().getBytes(StandardCharsets.UTF_8);
     response.setStatus(answer.status());
     answer.headers().forEach(response::setHeader);
-    response.setContentType(HttpAnswer.PROBLEM_TYPE);
+    response.setContentType(answer.contentType());
     response.setContentLength(body.length);
     response.getOutputStream().write(body);
     response.flushBuffer();

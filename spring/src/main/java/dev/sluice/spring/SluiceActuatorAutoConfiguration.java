@@ -1,19 +1,27 @@
 package dev.sluice.spring;
 
 import dev.sluice.Limiter;
+import dev.sluice.Metrics;
 import dev.sluice.Store;
+import io.micrometer.core.instrument.Counter;
+import io.micrometer.core.instrument.FunctionCounter;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.observation.DefaultMeterObservationHandler;
 import io.micrometer.observation.ObservationRegistry;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
 import org.springframework.beans.factory.ObjectProvider;
+import org.springframework.beans.factory.SmartInitializingSingleton;
 import org.springframework.boot.actuate.autoconfigure.endpoint.condition.ConditionalOnAvailableEndpoint;
-import org.springframework.boot.actuate.endpoint.annotation.Endpoint;
+import org.springframework.boot.actuate.endpoint.web.annotation.WebEndpoint;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnBean;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnProperty;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
+import org.springframework.util.function.SingletonSupplier;
 
 /** What operators see of Sluice: endpoint, health, faults of the store. */
 @AutoConfiguration(after = SluiceAutoConfiguration.class)
@@ -22,49 +30,97 @@ public class SluiceActuatorAutoConfiguration {
 
   /** The endpoint {@code sluice}. */
   @Configuration(proxyBeanMethods = false)
-  @ConditionalOnClass({Endpoint.class, ConditionalOnAvailableEndpoint.class})
+  @ConditionalOnClass({WebEndpoint.class, ConditionalOnAvailableEndpoint.class})
   static class OfEndpoint {
     @Bean
     @ConditionalOnAvailableEndpoint(endpoint = SluiceEndpoint.class)
-    SluiceEndpoint sluiceEndpoint(Limiter limiter, SluiceProperties properties, StartCheck check) {
-      return new SluiceEndpoint(limiter, properties, check);
+    SluiceEndpoint sluiceEndpoint(
+        Limiter limiter, Store store, SluiceProperties properties, StartCheck check) {
+      return new SluiceEndpoint(limiter, store, properties, check);
     }
   }
 
-  /**
-   * Faults of the store, by kind; what could not be charged, by rule; decisions, where nobody makes
-   * meters of observations.
-   */
+  /** Meters by the names of {@link Metrics}, where the application has a registry for them. */
   @Configuration(proxyBeanMethods = false)
   @ConditionalOnClass(MeterRegistry.class)
   static class OfMetrics {
     @Bean
     SluiceAutoConfiguration.Meters sluiceMeters(ObjectProvider<MeterRegistry> registries) {
-      return new SluiceAutoConfiguration.Meters() {
-        @Override
-        public void countFault(String kind) {
-          registries.ifUnique(
-              registry -> registry.counter("sluice.store.faults", "kind", kind).increment());
-        }
+      return new RegisteredMeters(SingletonSupplier.ofNullable(registries::getIfUnique));
+    }
 
-        @Override
-        public void countUncharged(String rule, long cost) {
+    /** Not a MeterBinder: nobody binds those in an application without the actuator. */
+    @Bean
+    SmartInitializingSingleton sluiceForeignValues(
+        Store store, ObjectProvider<MeterRegistry> registries) {
+      return () ->
           registries.ifUnique(
               registry ->
-                  registry.counter("sluice.uncharged", "rule", rule).increment((double) cost));
-        }
+                  FunctionCounter.builder(Metrics.FOREIGN_VALUES, store, Store::foreignValues)
+                      .description(
+                          "Values under Sluice's keys that were not Sluice's, and were replaced")
+                      .register(registry));
+    }
+  }
 
-        @Override
-        public ObservationRegistry observations() {
-          ObservationRegistry observations = ObservationRegistry.create();
-          registries.ifUnique(
-              registry ->
-                  observations
-                      .observationConfig()
-                      .observationHandler(new DefaultMeterObservationHandler(registry)));
-          return observations;
+  /** Counts in a registry; does nothing where there is none, or several and none of them first. */
+  private record RegisteredMeters(
+      SingletonSupplier<MeterRegistry> registry, Map<Metrics.Count, Counter> decisions)
+      implements SluiceAutoConfiguration.Meters {
+    RegisteredMeters(SingletonSupplier<MeterRegistry> registry) {
+      this(registry, new ConcurrentHashMap<>());
+    }
+
+    @Override
+    public void countFault(String kind) {
+      count(Metrics.STORE_FAULTS, Metrics.KIND, kind, 1);
+    }
+
+    @Override
+    public void countUncharged(String rule, long cost) {
+      count(Metrics.UNCHARGED, Metrics.RULE, rule, cost);
+    }
+
+    private void count(String meter, String tag, String value, long amount) {
+      MeterRegistry known = registry.get();
+      if (known != null) {
+        known.counter(meter, tag, value).increment((double) amount);
+      }
+    }
+
+    @Override
+    public void countDecisions(List<Metrics.Count> counts) {
+      MeterRegistry known = registry.get();
+      if (known != null) {
+        for (Metrics.Count count : counts) {
+          decisions.computeIfAbsent(count, missing -> counter(known, missing)).increment();
         }
-      };
+      }
+    }
+
+    private static Counter counter(MeterRegistry registry, Metrics.Count count) {
+      return registry.counter(
+          count.meter(),
+          Metrics.RULE,
+          count.rule(),
+          Metrics.OUTCOME,
+          count.outcome(),
+          Metrics.COUNTED_BY,
+          count.countedBy(),
+          Metrics.LOCKED,
+          String.valueOf(count.locked()));
+    }
+
+    @Override
+    public ObservationRegistry observations() {
+      ObservationRegistry observations = ObservationRegistry.create();
+      MeterRegistry known = registry.get();
+      if (known != null) {
+        observations
+            .observationConfig()
+            .observationHandler(new DefaultMeterObservationHandler(known));
+      }
+      return observations;
     }
   }
 

@@ -1,6 +1,7 @@
 package dev.sluice.spring;
 
 import dev.sluice.Limiter;
+import dev.sluice.Metrics;
 import dev.sluice.RuleSource;
 import dev.sluice.Store;
 import dev.sluice.http.ClientAddress;
@@ -8,6 +9,7 @@ import dev.sluice.http.HeaderProfile;
 import io.micrometer.observation.ObservationRegistry;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.LoggerFactory;
@@ -20,13 +22,18 @@ import org.springframework.boot.autoconfigure.AutoConfiguration;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnProperty;
 import org.springframework.boot.context.properties.EnableConfigurationProperties;
+import org.springframework.boot.context.properties.bind.Bindable;
+import org.springframework.boot.context.properties.bind.Binder;
 import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.ConditionContext;
+import org.springframework.context.annotation.Conditional;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.context.annotation.Import;
 import org.springframework.context.annotation.ImportBeanDefinitionRegistrar;
 import org.springframework.context.annotation.Role;
 import org.springframework.core.env.Environment;
 import org.springframework.core.io.ResourceLoader;
+import org.springframework.core.type.AnnotatedTypeMetadata;
 import org.springframework.core.type.AnnotationMetadata;
 import org.springframework.util.ClassUtils;
 
@@ -71,8 +78,11 @@ public class SluiceAutoConfiguration {
 
     @Bean(destroyMethod = "", autowireCandidate = false)
     RuleLayers sluiceRules(
-        SluiceProperties properties, ObjectProvider<RuleSource> beans, ResourceLoader loader) {
-      return RuleSettings.layers(properties, beans.orderedStream().toList(), loader);
+        SluiceProperties properties,
+        ObjectProvider<RuleSource> beans,
+        ResourceLoader loader,
+        Environment environment) {
+      return RuleSettings.layers(properties, beans.orderedStream().toList(), loader, environment);
     }
 
     @Bean
@@ -91,17 +101,28 @@ public class SluiceAutoConfiguration {
         SluiceProperties properties,
         ObjectProvider<FacetResolver> resolvers,
         ObjectProvider<ObservationRegistry> observations,
-        ObjectProvider<Meters> meters) {
-      ClientAddress client =
-          ClientAddress.trusting(
-              properties.trustedProxies(),
-              ClientAddress.Trail.parse(properties.forwardedHeader()),
-              properties.ipv6Prefix());
+        ObjectProvider<Meters> meters,
+        ObjectProvider<RefusalBody> body) {
+      Meters known = meters.getIfAvailable();
       return new Gate(
           limiter,
-          new Facets(resolvers.orderedStream().toList(), client),
-          HeaderProfile.parse(properties.headers()),
-          observations.getIfAvailable(() -> ofMeters(meters.getIfAvailable())));
+          new Facets(resolvers.orderedStream().toList(), client(properties)),
+          StartFailure.reading("sluice.headers", () -> HeaderProfile.parse(properties.headers())),
+          observations.getIfAvailable(() -> ofMeters(known)),
+          known == null ? counts -> {} : known::countDecisions,
+          body.getIfAvailable());
+    }
+
+    private static ClientAddress client(SluiceProperties properties) {
+      List<String> proxies = properties.trustedProxies();
+      StartFailure.reading("sluice.trusted-proxies", () -> ClientAddress.trusting(proxies));
+      ClientAddress.Trail trail =
+          StartFailure.reading(
+              "sluice.forwarded-header",
+              () -> ClientAddress.Trail.parse(properties.forwardedHeader()));
+      return StartFailure.reading(
+          "sluice.ipv6-prefix",
+          () -> ClientAddress.trusting(proxies, trail, properties.ipv6Prefix()));
     }
 
     private static ObservationRegistry ofMeters(@Nullable Meters meters) {
@@ -114,6 +135,14 @@ public class SluiceAutoConfiguration {
       return new RateLimitAdvisor(
           new RateLimitAdvice(
               () -> beans.getBean(Gate.class), new Expressions(beans), edges(beans)));
+    }
+
+    @Bean
+    @Conditional(OnLogin.class)
+    LoginGuard sluiceLoginGuard(
+        Gate gate, SluiceProperties properties, ConfigurableListableBeanFactory beans) {
+      SluiceProperties.Login login = Objects.requireNonNull(properties.login(), "sluice.login");
+      return new LoginGuard(gate, login, edges(beans));
     }
 
     @Bean
@@ -141,6 +170,16 @@ public class SluiceAutoConfiguration {
     }
   }
 
+  /** Whether logins are to be guarded. */
+  static final class OnLogin implements org.springframework.context.annotation.Condition {
+    @Override
+    public boolean matches(ConditionContext context, AnnotatedTypeMetadata metadata) {
+      return Binder.get(context.getEnvironment())
+          .bind("sluice.login", Bindable.mapOf(String.class, Object.class))
+          .isBound();
+    }
+  }
+
   /** Makes sure that annotated beans get proxies, also with spring.aop.auto=false. */
   static class Proxies implements ImportBeanDefinitionRegistrar {
     private final Environment environment;
@@ -162,6 +201,9 @@ public class SluiceAutoConfiguration {
   /** Metrics, where the application has Micrometer. */
   interface Meters {
     void countFault(String kind);
+
+    /** Counts a decision, for each of its rules. */
+    void countDecisions(List<Metrics.Count> counts);
 
     /** Counts what a record or a settlement could not charge. */
     void countUncharged(String rule, long cost);

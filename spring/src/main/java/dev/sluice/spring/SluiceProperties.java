@@ -18,12 +18,14 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
  * @param deadline How long Redis may take to answer; after that a rule's onStoreFailure decides.
  * @param nodes How many nodes share the limits while Redis does not answer and each counts for
  *     itself (onStoreFailure: local, the default).
+ * @param requireStore Whether the application refuses to start while Redis does not count.
  * @param functions Whether decisions go by functions (FCALL) where Redis has them; else by EVALSHA.
  * @param rules Rules by name, with the keys of a rule file.
  * @param rulesFile A rule file: a path, which is followed while it changes, or classpath:name.
  * @param facets Where a request tells who asks, by the facet's name, as in a rule file.
  * @param routes Paths that are limited by a filter.
  * @param place Where the filter of a route stands, unless the route says otherwise.
+ * @param login How logins through Spring Security are guarded; not at all if it is missing.
  * @param headers Header fields that tell clients where they stand: x-ratelimit, draft-11, both,
  *     none.
  * @param trustedProxies Proxies whose word about the client's address is taken; addresses or CIDR
@@ -37,12 +39,14 @@ public record SluiceProperties(
     @DefaultValue("memory") String store,
     @DefaultValue("500ms") Duration deadline,
     @DefaultValue("1") int nodes,
+    @DefaultValue("false") boolean requireStore,
     @DefaultValue("true") boolean functions,
     @DefaultValue Map<String, Object> rules,
     @Nullable String rulesFile,
     @DefaultValue Map<String, Object> facets,
     @DefaultValue List<Route> routes,
     @DefaultValue("before-security") Place place,
+    @Nullable Login login,
     @DefaultValue("both") String headers,
     @DefaultValue List<String> trustedProxies,
     @DefaultValue("x-forwarded-for") String forwardedHeader,
@@ -74,6 +78,30 @@ public record SluiceProperties(
 
     List<String> allRules() {
       return Stream.concat(Stream.ofNullable(rule), rules.stream()).distinct().toList();
+    }
+  }
+
+  /**
+   * How logins through Spring Security are guarded.
+   *
+   * @param rule The rule that counts failed logins.
+   * @param rules Several rules, taken all or nothing.
+   * @param facet The facet that is the name of the account in these rules.
+   * @param forgive Whose usage a good login forgets, by facets joined by '+'. Each has to contain
+   *     the login; if empty, the login and the login with the address.
+   */
+  public record Login(
+      @Nullable String rule,
+      @DefaultValue List<String> rules,
+      @DefaultValue("login") String facet,
+      @DefaultValue List<String> forgive) {
+
+    List<String> allRules() {
+      return Stream.concat(Stream.ofNullable(rule), rules.stream()).distinct().toList();
+    }
+
+    List<String> forgiven() {
+      return forgive.isEmpty() ? List.of(facet, facet + "+ip") : forgive;
     }
   }
 }

@@ -1,6 +1,5 @@
 package dev.sluice.spring;
 
-import dev.sluice.http.HttpAnswer;
 import dev.sluice.spring.SluiceProperties.Place;
 import java.util.function.Supplier;
 import org.springframework.beans.factory.ObjectProvider;
@@ -11,6 +10,8 @@ import org.springframework.context.ApplicationContext;
 import org.springframework.context.annotation.Bean;
 import org.springframework.core.annotation.Order;
 import org.springframework.util.function.SingletonSupplier;
+import org.springframework.web.reactive.HandlerAdapter;
+import org.springframework.web.reactive.HandlerResultHandler;
 import org.springframework.web.reactive.handler.AbstractHandlerMapping;
 import org.springframework.web.server.WebExceptionHandler;
 import org.springframework.web.server.WebFilter;
@@ -26,20 +27,27 @@ public class SluiceReactiveAutoConfiguration {
 
   @Bean
   WebFilter sluiceFilterBeforeSecurity(
-      SluiceProperties properties, Gate gate, ObjectProvider<AbstractHandlerMapping> mappings) {
-    return filter(Place.BEFORE_SECURITY, properties, gate, mappings, SECURITY - 5);
+      SluiceProperties properties,
+      Gate gate,
+      ReactiveRefusals refusals,
+      ObjectProvider<AbstractHandlerMapping> mappings) {
+    return filter(Place.BEFORE_SECURITY, properties, gate, refusals, mappings, SECURITY - 5);
   }
 
   @Bean
   WebFilter sluiceFilterAfterSecurity(
-      SluiceProperties properties, Gate gate, ObjectProvider<AbstractHandlerMapping> mappings) {
-    return filter(Place.AFTER_SECURITY, properties, gate, mappings, SECURITY + 5);
+      SluiceProperties properties,
+      Gate gate,
+      ReactiveRefusals refusals,
+      ObjectProvider<AbstractHandlerMapping> mappings) {
+    return filter(Place.AFTER_SECURITY, properties, gate, refusals, mappings, SECURITY + 5);
   }
 
   private static WebFilter filter(
       Place place,
       SluiceProperties properties,
       Gate gate,
+      ReactiveRefusals refusals,
       ObjectProvider<AbstractHandlerMapping> mappings,
       int order) {
     // Looked for with the first request: filters are made before handlers.
@@ -47,20 +55,34 @@ public class SluiceReactiveAutoConfiguration {
         SingletonSupplier.of(
             () ->
                 mappings.stream().anyMatch(each -> !each.getPathPatternParser().isCaseSensitive()));
-    return new ReactiveRouteFilter(Routes.at(place, properties), ignoresCase::get, gate, order);
+    return new ReactiveRouteFilter(
+        Routes.at(place, properties), ignoresCase::get, gate, refusals, order);
   }
 
   @Bean
-  Refusals sluiceRefusals(Gate gate, ApplicationContext beans) {
-    return new Refusals(gate, beans, arguments -> null);
+  ReactiveRefusals sluiceRefusals(
+      ApplicationContext beans,
+      ObjectProvider<HandlerAdapter> adapters,
+      ObjectProvider<HandlerResultHandler> handlers) {
+    return new ReactiveRefusals(new Refusals(beans), adapters, handlers);
+  }
+
+  @Bean
+  ReactiveAdvice.OfRefusals sluiceRefusalAdvice(ApplicationContext beans) {
+    return new ReactiveAdvice.OfRefusals(new Refusals(beans));
+  }
+
+  @Bean
+  ReactiveAdvice.OfUncountable sluiceUncountableAdvice() {
+    return new ReactiveAdvice.OfUncountable();
   }
 
   /** For handlers that no advice applies to. */
   @Bean
   @Order(BEFORE_SPRING_BOOT)
-  WebExceptionHandler sluiceExceptionHandler(Refusals refusals) {
+  WebExceptionHandler sluiceExceptionHandler() {
     return (exchange, error) -> {
-      HttpAnswer answer = refusals.answerTo(error);
+      Answer answer = Refusals.answerTo(error);
       return answer == null || exchange.getResponse().isCommitted()
           ? Mono.error(error)
           : ReactiveRouteFilter.write(answer, exchange);

@@ -1,9 +1,8 @@
 package dev.sluice.spring;
 
-import dev.sluice.http.HttpAnswer;
 import dev.sluice.spring.SluiceProperties.Place;
 import jakarta.servlet.Filter;
-import java.io.IOException;
+import java.util.function.Supplier;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnBean;
@@ -12,10 +11,8 @@ import org.springframework.boot.autoconfigure.condition.ConditionalOnWebApplicat
 import org.springframework.context.ApplicationContext;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
-import org.springframework.core.Ordered;
-import org.springframework.core.annotation.Order;
 import org.springframework.web.servlet.HandlerExceptionResolver;
-import org.springframework.web.servlet.ModelAndView;
+import org.springframework.web.servlet.ViewResolver;
 import org.springframework.web.servlet.handler.AbstractHandlerMapping;
 
 /** Sluice in a servlet container. */
@@ -28,14 +25,20 @@ public class SluiceServletAutoConfiguration {
 
   @Bean
   Filter sluiceFilterBeforeSecurity(
-      SluiceProperties properties, Gate gate, ObjectProvider<ServletPaths.Handlers> handlers) {
-    return filter(Place.BEFORE_SECURITY, properties, gate, handlers, SECURITY - 5);
+      SluiceProperties properties,
+      Gate gate,
+      ObjectProvider<ServletPaths.Handlers> handlers,
+      ObjectProvider<ServletRouteFilter.Refuser> refusers) {
+    return filter(Place.BEFORE_SECURITY, properties, gate, handlers, refusers, SECURITY - 5);
   }
 
   @Bean
   Filter sluiceFilterAfterSecurity(
-      SluiceProperties properties, Gate gate, ObjectProvider<ServletPaths.Handlers> handlers) {
-    return filter(Place.AFTER_SECURITY, properties, gate, handlers, SECURITY + 5);
+      SluiceProperties properties,
+      Gate gate,
+      ObjectProvider<ServletPaths.Handlers> handlers,
+      ObjectProvider<ServletRouteFilter.Refuser> refusers) {
+    return filter(Place.AFTER_SECURITY, properties, gate, handlers, refusers, SECURITY + 5);
   }
 
   private static Filter filter(
@@ -43,10 +46,23 @@ public class SluiceServletAutoConfiguration {
       SluiceProperties properties,
       Gate gate,
       ObjectProvider<ServletPaths.Handlers> handlers,
+      ObjectProvider<ServletRouteFilter.Refuser> refusers,
       int order) {
     ServletPaths paths =
         new ServletPaths(handlers.getIfAvailable(() -> ServletPaths.Handlers.NONE));
-    return new ServletRouteFilter(Routes.at(place, properties), paths, gate, order);
+    return new ServletRouteFilter(
+        Routes.at(place, properties), paths, gate, refuser(refusers), order);
+  }
+
+  private static Supplier<ServletRouteFilter.Refuser> refuser(
+      ObjectProvider<ServletRouteFilter.Refuser> refusers) {
+    return () -> refusers.getIfAvailable(() -> ServletRouteFilter.Refuser.PLAIN);
+  }
+
+  /** Stands outside of Spring Security, whose filters pass refusals on. */
+  @Bean
+  Filter sluiceRefusalFilter(ObjectProvider<ServletRouteFilter.Refuser> refusers) {
+    return new ServletRefusalFilter(refuser(refusers), SECURITY - 6);
   }
 
   /** Answers of controllers. */
@@ -59,26 +75,11 @@ public class SluiceServletAutoConfiguration {
     }
 
     @Bean
-    Refusals sluiceRefusals(Gate gate, ApplicationContext beans) {
-      return new Refusals(gate, beans, ServletEdge::current);
-    }
-
-    /** For handlers that no advice applies to. */
-    @Bean
-    @Order(Ordered.LOWEST_PRECEDENCE)
-    HandlerExceptionResolver sluiceExceptionResolver(Refusals refusals) {
-      return (request, response, handler, error) -> {
-        HttpAnswer answer = refusals.answerTo(error);
-        if (answer == null) {
-          return null;
-        }
-        try {
-          ServletRouteFilter.write(answer, response);
-        } catch (IOException e) {
-          return null;
-        }
-        return new ModelAndView();
-      };
+    ServletRefusals sluiceRefusals(
+        ApplicationContext beans,
+        ObjectProvider<HandlerExceptionResolver> resolvers,
+        ObjectProvider<ViewResolver> views) {
+      return new ServletRefusals(new Refusals(beans), resolvers, views);
     }
   }
 }

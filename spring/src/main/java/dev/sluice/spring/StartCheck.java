@@ -4,6 +4,7 @@ import dev.sluice.Rule;
 import dev.sluice.RuleSource;
 import dev.sluice.Rules;
 import dev.sluice.Text;
+import dev.sluice.spring.SluiceProperties.Login;
 import dev.sluice.spring.SluiceProperties.Place;
 import dev.sluice.spring.SluiceProperties.Route;
 import java.lang.reflect.Method;
@@ -13,11 +14,9 @@ import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
-import java.util.concurrent.Callable;
-import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionStage;
-import java.util.concurrent.Future;
+import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -29,12 +28,12 @@ import org.springframework.beans.factory.SmartInitializingSingleton;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.context.annotation.Bean;
 import org.springframework.core.MethodIntrospector;
-import org.springframework.core.ReactiveAdapterRegistry;
-import org.springframework.core.ResolvableType;
 import org.springframework.core.annotation.AnnotatedElementUtils;
 import org.springframework.core.annotation.AnnotationUtils;
 import org.springframework.core.env.Environment;
 import org.springframework.util.ClassUtils;
+import org.springframework.util.InvalidMimeTypeException;
+import org.springframework.util.MimeTypeUtils;
 
 /** Before the first request: whatever could be silently inactive stops the start. */
 final class StartCheck implements SmartInitializingSingleton {
@@ -45,6 +44,7 @@ final class StartCheck implements SmartInitializingSingleton {
   private final Environment environment;
   private final Expressions expressions;
   private final Map<String, List<String>> methods = new LinkedHashMap<>();
+  private final Map<String, Set<String>> supplied = new LinkedHashMap<>();
   private final Set<String> used = new LinkedHashSet<>();
   private final List<String> mistakes = new ArrayList<>();
 
@@ -61,6 +61,7 @@ final class StartCheck implements SmartInitializingSingleton {
     Gate gate = beans.getBean(Gate.class);
     Rules rules = gate.limiter().rules();
     checkRoutes(gate, rules);
+    checkLogin(gate, rules);
     for (String name : beans.getBeanDefinitionNames()) {
       if (!ScopedProxyUtils.isScopedTarget(name)) {
         Class<?> type = AutoProxyUtils.determineTargetClass(beans, name);
@@ -69,13 +70,31 @@ final class StartCheck implements SmartInitializingSingleton {
         }
       }
     }
+    checkCompared(gate, rules);
+    checkBody();
     if (!mistakes.isEmpty()) {
-      throw new IllegalStateException("Sluice cannot start:\n  " + String.join("\n  ", mistakes));
+      throw StartFailure.of(
+          mistakes, "Correct the annotations, routes or rules that are named above.", null);
     }
     if (gate.limiter().source() instanceof RuleLayers layers) {
       layers.use(used);
     }
     report(gate, rules);
+  }
+
+  private void checkBody() {
+    beans
+        .getBeanProvider(RefusalBody.class)
+        .forEach(
+            body -> {
+              try {
+                MimeTypeUtils.parseMimeType(body.contentType());
+              } catch (InvalidMimeTypeException e) {
+                mistakes.add(
+                    "%s: contentType is %s (expected: a media type such as application/json)"
+                        .formatted(body.getClass().getName(), Text.quoted(body.contentType())));
+              }
+            });
   }
 
   private static boolean isCandidate(Class<?> type) {
@@ -103,6 +122,43 @@ final class StartCheck implements SmartInitializingSingleton {
           }
         }
       }
+    }
+  }
+
+  private void checkLogin(Gate gate, Rules rules) {
+    Login login = properties.login();
+    if (login == null) {
+      return;
+    }
+    if (login.allRules().isEmpty()) {
+      mistakes.add("sluice.login.rule: missing (expected: the name of a rule)");
+    }
+    for (String name : login.allRules()) {
+      Rule rule = known("sluice.login", name, rules);
+      if (rule != null) {
+        checkFacets("sluice.login", rule, Set.of(login.facet()), gate, rules, true);
+        for (String facet : counted(rule)) {
+          if (!facet.equals(login.facet()) && gate.facets().needsUser(rules, facet)) {
+            mistakes.add(
+                "sluice.login: rule '%s' counts by '%s', and before a login nobody is signed in"
+                        .formatted(name, facet)
+                    + " (expected: facets such as %s and ip)".formatted(login.facet()));
+          }
+        }
+      }
+    }
+    for (String forgiven : login.forgiven()) {
+      if (!List.of(forgiven.split("\\+", -1)).contains(login.facet())) {
+        mistakes.add(
+            "sluice.login.forgive: %s (expected: facets with %s among them; if a login forgave its"
+                    .formatted(Text.quoted(forgiven), login.facet())
+                + " address, logging into one's own account between guesses would clear it)");
+      }
+    }
+    if (beans.getBeanProvider(LoginGuard.Post.class).stream().noneMatch(LoginGuard.Post::isUsed)) {
+      mistakes.add(
+          "sluice.login: nothing to guard (expected: Spring Security in a web application, with an"
+              + " AuthenticationManager of HttpSecurity, or one that is a bean)");
     }
   }
 
@@ -146,15 +202,36 @@ final class StartCheck implements SmartInitializingSingleton {
       if (rule != null) {
         names.add(rule.name());
         checkFacets(place, rule, limit.by().keySet(), gate, rules, findsRequest(method));
+        checkForgiven(place, rule, limit.forgive(), gate, rules);
       }
     }
-    if (guard.countsFailures() && !canTellFailure(method)) {
-      mistakes.add(
-          "%s: count = ON_FAILURE cannot see how a %s ends (expected: a value, CompletionStage,"
-                  .formatted(place, method.getReturnType().getSimpleName())
-              + " Callable, Mono or Flux)");
-    }
+    mistakes.addAll(Endings.mistakes(guard, method, type));
     methods.put(place, names);
+  }
+
+  /** What a success forgives must be there, and must not be the address: see RateLimit.forgive. */
+  private void checkForgiven(String place, Rule rule, Set<String> forgive, Gate gate, Rules rules) {
+    for (String identity : forgive) {
+      Set<String> facets = Set.copyOf(List.of(identity.split("\\+", -1)));
+      boolean counted =
+          rule.by().isEmpty()
+              ? facets.size() == 1
+              : rule.by().stream().anyMatch(each -> Rule.facetsOf(each).equals(facets));
+      if (!counted) {
+        mistakes.add(
+            "%s: forgive is %s, and rule '%s' does not count by that (expected: %s)"
+                .formatted(
+                    place,
+                    Text.quoted(identity),
+                    rule.name(),
+                    rule.by().isEmpty() ? "one facet" : "one of " + rule.by()));
+      } else if (facets.stream().allMatch(facet -> gate.facets().isAddress(rules, facet))) {
+        mistakes.add(
+            "%s: forgive is %s, the client's address alone (expected: an account such as login;"
+                    .formatted(place, Text.quoted(identity))
+                + " whoever logs in between guesses would clear their address)");
+      }
+    }
   }
 
   private @Nullable String obstacle(String bean, Method method) {
@@ -195,6 +272,7 @@ final class StartCheck implements SmartInitializingSingleton {
 
   private void checkFacets(
       String place, Rule rule, Set<String> given, Gate gate, Rules rules, boolean findsRequest) {
+    supplied.computeIfAbsent(rule.name(), name -> new TreeSet<>()).addAll(given);
     if (rule.by().isEmpty()) {
       boolean any =
           !given.isEmpty()
@@ -211,13 +289,19 @@ final class StartCheck implements SmartInitializingSingleton {
       if (given.contains(facet)) {
         continue;
       }
-      if (!gate.facets().knows(rules, facet)) {
+      // Also where the request could tell it: then the annotation would supply it in vain.
+      Optional<String> misspelt = Text.nearest(facet, unused(rule, given));
+      if (misspelt.isPresent()) {
+        mistakes.add(
+            "%s: by supplies '%s', which rule '%s' does not count by (did you mean '%s'?)"
+                .formatted(place, misspelt.get(), rule.name(), facet));
+      } else if (!gate.facets().knows(rules, facet)) {
         mistakes.add(
             "%s: rule '%s' counts by '%s', which nobody tells (expected: by = \"%s=…\", a"
                     .formatted(place, rule.name(), facet, facet)
                 + " FacetResolver bean, or sluice.facets."
                 + facet
-                + ")");
+                + " with a part of the request)");
       } else if (!findsRequest && gate.facets().ofRequest(rules, facet)) {
         mistakes.add(
             "%s: rule '%s' counts by '%s', and in WebFlux only methods that return a Mono or Flux,"
@@ -227,9 +311,41 @@ final class StartCheck implements SmartInitializingSingleton {
     }
   }
 
+  /** What an annotation supplies although the rule does not look at it. */
+  private static Set<String> unused(Rule rule, Set<String> given) {
+    Set<String> unused = new TreeSet<>(given);
+    unused.removeAll(counted(rule));
+    unused.removeAll(compared(rule));
+    return unused;
+  }
+
+  /** An override or exemption by a facet that nobody tells would never hold. */
+  private void checkCompared(Gate gate, Rules rules) {
+    supplied.forEach(
+        (name, given) -> {
+          Rule rule = rules.find(name);
+          for (String facet : rule == null ? Set.<String>of() : compared(rule)) {
+            if (!given.contains(facet) && !gate.facets().knows(rules, facet)) {
+              mistakes.add(
+                  "rule '%s': an override or exemption looks at '%s', which nobody tells"
+                          .formatted(name, facet)
+                      + " (expected: a facet that a request, a FacetResolver bean or an annotation"
+                      + " tells)");
+            }
+          }
+        });
+  }
+
+  private static Set<String> compared(Rule rule) {
+    Set<String> facets = new TreeSet<>();
+    rule.overrides().forEach(override -> facets.addAll(override.when().keySet()));
+    rule.exempt().forEach(exempt -> facets.addAll(exempt.keySet()));
+    return facets;
+  }
+
   private static Set<String> counted(Rule rule) {
     Set<String> facets = new LinkedHashSet<>();
-    rule.by().forEach(identity -> facets.addAll(List.of(identity.split("\\+", -1))));
+    rule.by().forEach(identity -> facets.addAll(Rule.facetsOf(identity)));
     return facets;
   }
 
@@ -241,54 +357,8 @@ final class StartCheck implements SmartInitializingSingleton {
     boolean exchange =
         List.of(method.getParameterTypes()).stream()
             .anyMatch(type -> type.getName().endsWith(".ServerWebExchange"));
-    return exchange || isPublisher(method.getReturnType());
-  }
-
-  private static boolean isPublisher(Class<?> type) {
-    return type.getName().equals("reactor.core.publisher.Mono")
-        || type.getName().equals("reactor.core.publisher.Flux")
-        || type.getName().equals("org.reactivestreams.Publisher");
-  }
-
-  private static boolean canTellFailure(Method method) {
-    Class<?>[] parameters = method.getParameterTypes();
-    boolean suspends =
-        parameters.length > 0
-            && parameters[parameters.length - 1].getName().equals("kotlin.coroutines.Continuation");
-    return !suspends && canTellFailure(ResolvableType.forMethodReturnType(method));
-  }
-
-  /**
-   * Whether how a call ended is known when the method has returned, or when what it returned is.
-   */
-  private static boolean canTellFailure(ResolvableType returned) {
-    Class<?> type = returned.toClass();
-    if (CompletionStage.class.isAssignableFrom(type)) {
-      return type.isAssignableFrom(CompletableFuture.class);
-    }
-    if (Callable.class.isAssignableFrom(type)) {
-      return type == Callable.class;
-    }
-    if (isA(type, "org.springframework.http.HttpEntity")) {
-      ResolvableType body = returned.getGeneric(0);
-      return body.toClass() == Object.class || isValue(body.toClass());
-    }
-    return isPublisher(type) || isValue(type);
-  }
-
-  /** Whether nothing of a result is still to come. */
-  private static boolean isValue(Class<?> type) {
-    return !Future.class.isAssignableFrom(type)
-        && !Callable.class.isAssignableFrom(type)
-        && !CompletionStage.class.isAssignableFrom(type)
-        && ReactiveAdapterRegistry.getSharedInstance().getAdapter(type) == null
-        && !isA(type, "org.springframework.web.servlet.mvc.method.annotation.ResponseBodyEmitter")
-        && !type.getName().startsWith("org.springframework.web.context.request.async.")
-        && !type.getName().endsWith(".StreamingResponseBody");
-  }
-
-  private static boolean isA(@Nullable Class<?> type, String name) {
-    return type != null && (type.getName().equals(name) || isA(type.getSuperclass(), name));
+    Class<?> returned = method.getReturnType();
+    return exchange || Endings.isMono(returned) || Endings.isFlux(returned);
   }
 
   private void report(Gate gate, Rules rules) {
@@ -308,14 +378,16 @@ final class StartCheck implements SmartInitializingSingleton {
         methods.entrySet().stream()
             .map(each -> each.getKey() + " by " + String.join("+", each.getValue()))
             .toList();
+    Login login = properties.login();
     LOG.info(
-        "Sluice is on. Store: {}. {}. {}. {}.",
-        StoreSettings.name(properties, environment),
+        "Sluice is on. Store: {}. {}. {}. {}.{}",
+        StoreSettings.name(beans, properties, environment),
         counted("rule", rules.all().stream().map(Rule::name).toList()),
         counted("route", routes),
-        counted("annotated method", guarded));
-    if (rules.size() == 0 || (routes.isEmpty() && guarded.isEmpty())) {
-      LOG.warn("Sluice limits nothing yet: no route and no annotated method, or no rules");
+        counted("annotated method", guarded),
+        login == null ? "" : " Logins by " + String.join("+", login.allRules()) + ".");
+    if (rules.size() == 0 || (routes.isEmpty() && guarded.isEmpty() && login == null)) {
+      LOG.warn("Sluice limits nothing yet: no route, no annotated method, no login, or no rules");
     }
     RuleSource source = gate.limiter().source();
     source.failure().ifPresent(failure -> LOG.warn("Rules: {}", failure.message()));

@@ -3,6 +3,7 @@ package dev.sluice.spring;
 import dev.sluice.Store;
 import dev.sluice.Text;
 import dev.sluice.memory.MemoryStore;
+import dev.sluice.redis.RedisSettings;
 import dev.sluice.redis.RedisStore;
 import dev.sluice.redis.StoreFault;
 import java.net.URLEncoder;
@@ -10,6 +11,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
+import org.springframework.beans.factory.ListableBeanFactory;
 import org.springframework.boot.context.properties.bind.Bindable;
 import org.springframework.boot.context.properties.bind.Binder;
 import org.springframework.boot.context.properties.bind.DefaultValue;
@@ -70,10 +72,11 @@ final class StoreSettings {
                   ? "sentinel.password"
                   : null;
       if (name != null) {
-        throw new IllegalStateException(
+        throw StartFailure.ofProperty(
             "sluice.store: spring, and %s.%s is set, which Sluice cannot follow (expected: a URI in"
                     .formatted(REDIS, name)
-                + " sluice.store, or a bean of type Store)");
+                + " sluice.store, or a bean of type Store)",
+            null);
       }
     }
 
@@ -90,24 +93,46 @@ final class StoreSettings {
     }
     String uri = store.equalsIgnoreCase(SPRING) ? ofSpring(environment) : store;
     if (!uri.startsWith("redis")) {
-      throw new IllegalStateException(
+      throw StartFailure.ofProperty(
           "sluice.store: %s (expected: memory, spring, or a URI such as redis://host:6379)"
-              .formatted(Text.quoted(shown(uri))));
+              .formatted(Text.quoted(shown(uri))),
+          null);
     }
-    return RedisStore.at(uri)
-        .deadline(properties.deadline())
-        .nodes(properties.nodes())
-        .functions(properties.functions())
-        .onFault(onFault)
-        .open();
+    RedisSettings settings =
+        RedisStore.at(uri)
+            .functions(properties.functions())
+            .requireStore(properties.requireStore())
+            .onFault(onFault);
+    StartFailure.reading("sluice.deadline", () -> settings.deadline(properties.deadline()));
+    StartFailure.reading("sluice.nodes", () -> settings.nodes(properties.nodes()));
+    try {
+      return StartFailure.reading("sluice.store", settings::open);
+    } catch (StoreFault fault) {
+      throw StartFailure.of(
+          List.of("sluice.require-store is true, and Redis does not count: " + fault.getMessage()),
+          "Start Redis, or correct sluice.store. Without sluice.require-store the application starts,"
+              + " and each rule's onStoreFailure decides until Redis answers.",
+          fault);
+    }
   }
 
   private static String ofSpring(Environment environment) {
     return Binder.get(environment).bindOrCreate(REDIS, Redis.class).uri();
   }
 
+  /** The store in use, as a person may read it. */
+  static String name(
+      ListableBeanFactory beans, SluiceProperties properties, Environment environment) {
+    if (beans.containsBean("sluiceTestStore")) {
+      return "memory (of SluiceTesting)";
+    }
+    return beans.containsBean("sluiceStore")
+        ? name(properties, environment)
+        : "bean " + String.join(", ", beans.getBeanNamesForType(Store.class));
+  }
+
   /** What a person may read: a URI without its password. */
-  static String name(SluiceProperties properties, Environment environment) {
+  private static String name(SluiceProperties properties, Environment environment) {
     String store = properties.store().strip();
     if (store.equalsIgnoreCase(MEMORY)) {
       boolean redis =

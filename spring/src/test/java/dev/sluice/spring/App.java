@@ -92,9 +92,24 @@ final class App implements AutoCloseable {
   }
 
   HttpResponse<String> getAs(String user, String path) {
-    String token =
-        Base64.getEncoder().encodeToString((user + ":secret").getBytes(StandardCharsets.UTF_8));
-    return get(path, "Authorization", "Basic " + token);
+    return getAs(user, "secret", path);
+  }
+
+  HttpResponse<String> getAs(String user, String password, String path) {
+    return get(path, "Authorization", basic(user, password));
+  }
+
+  CompletableFuture<Integer> statusAs(String user, String password, String path) {
+    return CLIENT
+        .sendAsync(
+            request("GET", path, "Authorization", basic(user, password)),
+            HttpResponse.BodyHandlers.ofString())
+        .thenApply(HttpResponse::statusCode);
+  }
+
+  private static String basic(String user, String password) {
+    byte[] both = (user + ":" + password).getBytes(StandardCharsets.UTF_8);
+    return "Basic " + Base64.getEncoder().encodeToString(both);
   }
 
   HttpResponse<String> send(String method, String path, String... headers) {
@@ -112,11 +127,20 @@ final class App implements AutoCloseable {
   }
 
   /** Sends the fields of a form. */
-  HttpResponse<String> post(String path, String form) {
+  HttpResponse<String> post(String path, String form, String... headers) {
     HttpRequest.Builder request =
-        HttpRequest.newBuilder(request("POST", path), (name, value) -> true)
+        HttpRequest.newBuilder(request("POST", path, headers), (name, value) -> true)
             .header("Content-Type", "application/x-www-form-urlencoded")
             .POST(HttpRequest.BodyPublishers.ofString(form));
+    return send(request.build());
+  }
+
+  /** Sends JSON. */
+  HttpResponse<String> postJson(String path, String json) {
+    HttpRequest.Builder request =
+        HttpRequest.newBuilder(request("POST", path), (name, value) -> true)
+            .header("Content-Type", "application/json")
+            .POST(HttpRequest.BodyPublishers.ofString(json));
     return send(request.build());
   }
 

@@ -11,6 +11,7 @@ import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.net.http.WebSocket;
 import java.net.http.WebSocketHandshakeException;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -213,10 +214,12 @@ class DispatchTest {
       String port = app.bean(Environment.class).getProperty("local.management.port");
       HttpRequest health =
           HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + port + "/actuator/health"))
+              .timeout(Duration.ofSeconds(30)) // rather a failure than a test without an end
               .build();
-      HttpClient client = HttpClient.newHttpClient();
       List<Integer> statuses = new ArrayList<>();
       for (int i = 0; i < 3; i++) {
+        // A connection of its own: once, a kept one was not read any more, and the test had no end.
+        HttpClient client = HttpClient.newHttpClient();
         statuses.add(client.send(health, HttpResponse.BodyHandlers.ofString()).statusCode());
       }
 

@@ -1,6 +1,7 @@
 package dev.sluice.spring;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
 
 import java.net.http.HttpResponse;
 import java.util.List;
@@ -93,6 +94,20 @@ abstract class EdgeContract {
 
     assertThat(answers.stream().filter(status -> status == 401)).hasSize(3);
     assertThat(answers.stream().filter(status -> status == 429)).hasSize(27);
+  }
+
+  @Test
+  void rightLoginsAtOnceLockNobody() {
+    String login = "crowd" + System.nanoTime(); // the page outlives an application
+    List<CompletableFuture<Integer>> sent =
+        IntStream.range(0, 5).mapToObj(i -> app.statusOf("/door?login=" + login)).toList();
+    await().until(() -> sent.stream().filter(CompletableFuture::isDone).count() == 2);
+
+    Shop.DOORS.get(login).complete("welcome");
+
+    assertThat(sent.stream().map(CompletableFuture::join).sorted())
+        .containsExactly(200, 200, 200, 429, 429);
+    assertThat(statuses(4, "/door?login=" + login)).containsOnly(200);
   }
 
   @Test

@@ -53,10 +53,11 @@ class LocalCountTest {
       assertThat(statuses(5, app, "/later?login=bob&ok=true")).containsOnly(200);
       assertThat(statuses(4, app, "/code?login=ann&code=1")).containsExactly(401, 401, 401, 429);
 
-      assertThat(app.get("/actuator/metrics/sluice.decisions?tag=countedBy:local").statusCode())
+      assertThat(app.get("/actuator/metrics/sluice.decisions?tag=counted.by:local").statusCode())
           .isEqualTo(200);
-      assertThat(app.get("/actuator/metrics/sluice.decisions?tag=countedBy:store").statusCode())
+      assertThat(app.get("/actuator/metrics/sluice.decisions?tag=counted.by:store").statusCode())
           .isEqualTo(404);
+      assertThat(app.get("/actuator/sluice/look/Code/login=ann").statusCode()).isEqualTo(503);
       assertThat(app.get("/actuator/health").body())
           .contains("\"status\":\"DEGRADED\"", "\"store\":\"no answer\"", "allkeys-lru");
     }

@@ -7,6 +7,7 @@ import dev.sluice.Call;
 import dev.sluice.Decision;
 import dev.sluice.Identity;
 import dev.sluice.Limiter;
+import dev.sluice.Metrics;
 import dev.sluice.Receipt;
 import dev.sluice.Settlement;
 import io.micrometer.core.instrument.MeterRegistry;
@@ -62,8 +63,45 @@ class MetersTest {
       assertThat(work.play("ann")).isEqualTo("ann");
       assertThatThrownBy(() -> work.play("ann")).isInstanceOf(RateLimitedException.class);
 
-      assertThat(decisions(app, "allowed")).isEqualTo(1);
-      assertThat(decisions(app, "denied")).isEqualTo(1);
+      assertThat(decisions(app, Metrics.DECISIONS, "Play", "allowed", "store")).isEqualTo(1);
+      assertThat(decisions(app, Metrics.DECISIONS, "Play", "denied", "store")).isEqualTo(1);
+      assertThat(calls(app, "allowed")).isEqualTo(1);
+      assertThat(calls(app, "denied")).isEqualTo(1);
+    }
+  }
+
+  @Test
+  void callIsTimedOnceAndCountedOnceByEachOfItsRules() {
+    try (App app =
+        App.start(
+            WebApplicationType.NONE,
+            Main.class,
+            "sluice.rules.Play.by=member",
+            "sluice.rules.Play.limit=10 per 1d",
+            "sluice.rules.Words.by=member",
+            "sluice.rules.Words.limit=1 per 1d",
+            "sluice.rules.Trial.by=member",
+            "sluice.rules.Trial.limit=1 per 1d",
+            "sluice.rules.Trial.mode=shadow")) {
+      Gate gate = app.bean(Gate.class);
+      Identity ann = Identity.of("member", "ann");
+
+      Gate.await(gate.ask(Call.of(List.of("Play", "Trial"), ann)));
+      Gate.await(gate.ask(Call.of(List.of("Play", "Words", "Trial"), ann)));
+      Gate.await(gate.ask(Call.of(List.of("Play", "Words"), ann)));
+      assertThatThrownBy(() -> Gate.await(gate.ask(Call.of("Play", Identity.none()))))
+          .isInstanceOf(UncountableException.class);
+
+      assertThat(decisions(app, Metrics.DECISIONS, "Play", "allowed", "store")).isEqualTo(2);
+      assertThat(decisions(app, Metrics.DECISIONS, "Play", "denied", "store")).isEqualTo(1);
+      assertThat(decisions(app, Metrics.DECISIONS, "Words", "allowed", "store")).isEqualTo(1);
+      assertThat(decisions(app, Metrics.DECISIONS, "Words", "denied", "store")).isEqualTo(1);
+      assertThat(decisions(app, Metrics.SHADOW_DECISIONS, "Trial", "allowed", "store"))
+          .isEqualTo(1);
+      assertThat(decisions(app, Metrics.SHADOW_DECISIONS, "Trial", "denied", "store")).isEqualTo(1);
+      assertThat(calls(app, "allowed")).isEqualTo(2);
+      assertThat(calls(app, "denied")).isEqualTo(1);
+      assertThat(calls(app, "failed")).isEqualTo(1);
     }
   }
 
@@ -96,11 +134,22 @@ class MetersTest {
       Receipt second = ((Decision.Allowed) limiter.decide(other)).receipt();
       limiter.settle(second, 101).toCompletableFuture().join();
 
-      assertThat(uncharged(app, ChargeCountingStore.SEVERAL_RULES)).isEqualTo(91 + 1);
-      assertThat(uncharged(app, "Words")).isEqualTo(30 + 60 + 60);
+      assertThat(uncharged(app, "Play")).isEqualTo(91);
+      assertThat(uncharged(app, "Words")).isEqualTo(30 + 60 + 60 + 1);
+    }
+  }
+
+  @Test
+  void foreignValuesAreAMeter() {
+    try (App app =
+        App.start(
+            WebApplicationType.NONE,
+            Main.class,
+            "sluice.rules.Play.by=member",
+            "sluice.rules.Play.limit=1 per 1d")) {
       assertThat(
-              app.bean(MeterRegistry.class).find("sluice.uncharged").tag("rule", "Play").counter())
-          .isNull();
+              app.bean(MeterRegistry.class).get(Metrics.FOREIGN_VALUES).functionCounter().count())
+          .isZero();
     }
   }
 
@@ -112,10 +161,19 @@ class MetersTest {
         .count();
   }
 
-  private static long decisions(App app, String outcome) {
+  private static double decisions(
+      App app, String meter, String rule, String outcome, String countedBy) {
     return app.bean(MeterRegistry.class)
-        .get("sluice.decisions")
-        .tags("rule", "Play", "outcome", outcome)
+        .get(meter)
+        .tags("rule", rule, "outcome", outcome, "counted.by", countedBy, "locked", "false")
+        .counter()
+        .count();
+  }
+
+  private static long calls(App app, String outcome) {
+    return app.bean(MeterRegistry.class)
+        .get(Metrics.CALLS)
+        .tags("outcome", outcome)
         .timer()
         .count();
   }

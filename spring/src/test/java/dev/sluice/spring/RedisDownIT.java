@@ -6,6 +6,7 @@ import dev.sluice.redis.testing.RedisProcess;
 import java.net.http.HttpResponse;
 import java.time.Duration;
 import java.util.Arrays;
+import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
@@ -36,11 +37,13 @@ class RedisDownIT {
     try (RedisProcess redis = RedisProcess.start(RedisProcess.newest())) {
       redis.kill();
       try (App app = App.start(type, main, settings(redis.port()))) {
+        checkDegraded(app);
         checkWithoutStore(app);
         checkLocalCount(app, "before");
+        checkOperatorsAreTold(app);
 
         redis.restart();
-        waitUntilCounted(app);
+        waitUntilUp(app);
         assertThat(app.get("/play?member=fresh").statusCode()).isEqualTo(200);
 
         redis.pause();
@@ -62,12 +65,33 @@ class RedisDownIT {
     assertThat(shut.body()).contains("temporary-reduced-capacity");
     assertThat(App.header(shut, "Retry-After")).isEqualTo("1");
     assertThat(took).isLessThan(Duration.ofSeconds(3)); // two deadlines, on a busy machine
-    for (int i = 0; i < 10; i++) { // some failures in a row, and the store is known to be away
-      app.get("/api/1", "X-Key", "k");
-    }
-    HttpResponse<String> health = app.get("/actuator/health");
+    checkDegraded(app);
+  }
+
+  private static void checkDegraded(App app) {
+    HttpResponse<String> health = app.get("/actuator/health/sluice");
     assertThat(health.statusCode()).isEqualTo(200);
-    assertThat(health.body()).contains("\"status\":\"DEGRADED\"");
+    assertThat(health.body()).contains("\"status\":\"DEGRADED\"", "\"store\":\"Redis");
+  }
+
+  /** An operator is told that Redis does not answer, and gets no guess of this node. */
+  private static void checkOperatorsAreTold(App app) {
+    List<HttpResponse<String>> answers =
+        List.of(
+            app.get("/actuator/sluice/locks"),
+            app.get("/actuator/sluice/locks/Code"),
+            app.get("/actuator/sluice/look/Code/login=ann"),
+            app.send("DELETE", "/actuator/sluice/locks/Code/login=ann"),
+            app.send("DELETE", "/actuator/sluice/accounts/Code/login=ann"),
+            app.postJson("/actuator/sluice/locks/Code/login=ann", "{\"duration\":\"1m\"}"));
+
+    assertThat(answers)
+        .allSatisfy(
+            answer -> {
+              assertThat(answer.statusCode()).isEqualTo(503);
+              assertThat(answer.body())
+                  .contains("\"status\":503,\"detail\":", "Redis at 127.0.0.1");
+            });
   }
 
   /** A rule that says nothing about it is counted by this node alone. */
@@ -78,10 +102,10 @@ class RedisDownIT {
         .containsExactly(200, 200, 200, 429, 429);
   }
 
-  /** Another process comes back: no clock of ours can be moved. */
-  private static void waitUntilCounted(App app) {
+  /** By itself, without a call. Another process comes back: no clock of ours can be moved. */
+  private static void waitUntilUp(App app) {
     long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(20);
-    while (app.get("/play?member=probe" + System.nanoTime()).statusCode() != 200) {
+    while (!app.get("/actuator/health/sluice").body().contains("\"status\":\"UP\"")) {
       assertThat(System.nanoTime()).isLessThan(end);
     }
   }

@@ -1,5 +1,6 @@
 package dev.sluice.spring;
 
+import static com.tngtech.archunit.core.domain.JavaClass.Predicates.resideInAPackage;
 import static com.tngtech.archunit.core.domain.JavaClass.Predicates.simpleNameStartingWith;
 import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.noClasses;
 import static org.assertj.core.api.Assertions.assertThat;
@@ -9,11 +10,13 @@ import com.tngtech.archunit.core.domain.JavaClass;
 import com.tngtech.archunit.core.domain.JavaClasses;
 import com.tngtech.archunit.core.importer.ClassFileImporter;
 import com.tngtech.archunit.core.importer.ImportOption;
+import java.util.List;
 import org.jspecify.annotations.NullMarked;
 import org.junit.jupiter.api.Test;
 
 /** The walls of the starter: what an application may lack, only the classes made for it know. */
 class RoomsTest {
+  private static final String LOGIN = "dev.sluice.spring.login";
   private static final JavaClasses STARTER =
       new ClassFileImporter()
           .withImportOption(new ImportOption.DoNotIncludeTests())
@@ -41,8 +44,13 @@ class RoomsTest {
   }
 
   @Test
-  void onlyClaimsKnowSpringSecurity() {
-    onlyThose("Claims").know("org.springframework.security..");
+  void onlyClaimsAndTheLoginGuardKnowSpringSecurity() {
+    onlyThose("Claims").orIn(LOGIN).know("org.springframework.security..");
+  }
+
+  @Test
+  void nothingElseNeedsTheLoginGuardsPackage() {
+    onlyThose().orIn(LOGIN).know(LOGIN);
   }
 
   @Test
@@ -55,8 +63,9 @@ class RoomsTest {
   }
 
   @Test
-  void packageIsNullMarked() {
-    assertThat(STARTER.getPackage("dev.sluice.spring").isAnnotatedWith(NullMarked.class)).isTrue();
+  void packagesAreNullMarked() {
+    assertThat(List.of("dev.sluice.spring", LOGIN))
+        .allMatch(name -> STARTER.getPackage(name).isAnnotatedWith(NullMarked.class));
   }
 
   private static Those onlyThose(String... prefixes) {
@@ -69,6 +78,10 @@ class RoomsTest {
 
   /** Classes by the beginnings of their outermost names. */
   private record Those(DescribedPredicate<JavaClass> prefixes) {
+    Those orIn(String packageName) {
+      return new Those(prefixes.or(resideInAPackage(packageName)));
+    }
+
     void know(String... packages) {
       DescribedPredicate<JavaClass> others =
           DescribedPredicate.describe("others", type -> !prefixes.test(outermost(type)));

@@ -12,12 +12,16 @@ import java.nio.file.StandardCopyOption;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.api.io.TempDir;
 import org.springframework.boot.WebApplicationType;
 import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
+import org.springframework.boot.test.system.CapturedOutput;
+import org.springframework.boot.test.system.OutputCaptureExtension;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 
+@ExtendWith(OutputCaptureExtension.class)
 class RulesReloadTest {
   @Configuration(proxyBeanMethods = false)
   @EnableAutoConfiguration
@@ -44,7 +48,7 @@ class RulesReloadTest {
   @TempDir Path folder;
 
   @Test
-  void savedFileIsInForceButNotWithoutARuleInUse() throws IOException {
+  void savedFileIsInForceButNotWithoutARuleInUse(CapturedOutput output) throws IOException {
     Path file = folder.resolve("rules.yaml");
     save(file, "rules: {Play: {by: member, limit: 1 per 1h}, Other: {by: ip, limit: 1 per 1h}}");
     try (App app =
@@ -53,7 +57,8 @@ class RulesReloadTest {
             Application.class,
             "sluice.rules-file=" + file,
             "sluice.rules.Inline.limit=7 per 1m",
-            "sluice.rules.Inline.by=ip")) {
+            "sluice.rules.Inline.by=ip",
+            "logging.level.dev.sluice.RuleSource=INFO")) {
       Limiter limiter = app.bean(Limiter.class);
       assertThat(limiter.rules().toString()).isEqualTo("[Play, Other, Inline, FromBean]");
 
@@ -61,12 +66,14 @@ class RulesReloadTest {
       await(() -> limiter.rules().find("Play").toString().contains("9 per 1h"));
       assertThat(limiter.rules().find("Other")).isNull();
 
+      // Nobody asks the limiter meanwhile: what is refused is logged when it is refused.
+      String inForce = file + ": 1 rules in force";
+      await(() -> output.getOut().contains(inForce));
       save(file, "rules: {Another: {by: member, limit: 9 per 1h}}");
       await(
-          () -> {
-            limiter.rules();
-            return limiter.source().failure().isPresent();
-          });
+          () -> output.getOut().contains(file + ": refused, the rules from before stay in force"));
+      assertThat(output.getOut()).contains("the new rules lack [Play], which the application uses");
+      assertThat(output.getOut()).containsOnlyOnce(inForce);
       assertThat(limiter.source().failure().get().message()).contains("lack [Play]");
       assertThat(limiter.rules().find("Play")).isNotNull();
     }

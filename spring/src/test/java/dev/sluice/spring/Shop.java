@@ -3,8 +3,10 @@ package dev.sluice.spring;
 import static dev.sluice.spring.RateLimit.Count.ON_FAILURE;
 
 import java.util.Arrays;
+import java.util.Map;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
 import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
@@ -52,6 +54,9 @@ final class Shop {
     "spring.mvc.hiddenmethod.filter.enabled=true",
     "spring.webflux.hiddenmethod.filter.enabled=true",
   };
+
+  /** What calls of {@code /door} wait for, by login. */
+  static final Map<String, CompletableFuture<String>> DOORS = new ConcurrentHashMap<>();
 
   private Shop() {}
 
@@ -156,6 +161,12 @@ final class Shop {
       };
     }
 
+    @GetMapping("/door")
+    @RateLimit(value = "Code", by = "login=#login", count = ON_FAILURE)
+    public CompletableFuture<String> door(@RequestParam String login) {
+      return DOORS.computeIfAbsent(login, key -> new CompletableFuture<>());
+    }
+
     @GetMapping("/both")
     @RateLimit("Play")
     @RateLimit("Promo")
@@ -242,6 +253,12 @@ final class Shop {
       return ok
           ? Flux.just("la", "ter")
           : Flux.error(new ResponseStatusException(HttpStatus.UNAUTHORIZED));
+    }
+
+    @GetMapping("/door")
+    @RateLimit(value = "Code", by = "login=#login", count = ON_FAILURE)
+    public CompletableFuture<String> door(@RequestParam String login) {
+      return DOORS.computeIfAbsent(login, key -> new CompletableFuture<>());
     }
 
     @GetMapping("/both")

@@ -3,6 +3,7 @@ package dev.sluice.spring;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.sluice.Metrics;
 import dev.sluice.redis.testing.RedisCluster;
 import dev.sluice.redis.testing.RedisProcess;
 import dev.sluice.redis.testing.RedisSentinels;
@@ -62,7 +63,7 @@ class SpringDataRedisIT {
     assertThatThrownBy(() -> work.play("ann"))
         .isInstanceOfSatisfying(
             RateLimitedException.class,
-            refused -> assertThat(Gate.outcome(refused.decision())).isEqualTo("denied"));
+            refused -> assertThat(Metrics.outcome(refused.decision())).isEqualTo("denied"));
   }
 
   @Test

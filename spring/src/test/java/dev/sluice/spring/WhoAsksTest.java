@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.Bounds;
 import jakarta.servlet.http.HttpServletRequest;
+import java.net.http.HttpResponse;
 import java.security.GeneralSecurityException;
 import java.util.Base64;
 import javax.crypto.Mac;
@@ -187,6 +188,16 @@ class WhoAsksTest {
     assertThat(app.get("/account", "Authorization", bob).statusCode()).isEqualTo(429);
     assertThat(app.get("/account", "Authorization", forged).statusCode()).isEqualTo(401);
     assertThat(app.get("/account").statusCode()).isEqualTo(400);
+    String list = "Bearer " + signed("[\"a1\",\"b2\"]", KEY);
+    HttpResponse<String> refused = app.get("/account", "Authorization", list);
+    assertThat(refused.statusCode()).isEqualTo(400);
+    assertThat(refused.body())
+        .contains("claim 'account_id' is a list (expected: a single value: text, a number,");
+    assertThat(app.get("/path/account", "Authorization", list).statusCode()).isEqualTo(400);
+    String object = "Bearer " + signed("{\"id\":\"a1\"}", KEY);
+    assertThat(app.get("/account", "Authorization", object).body()).contains("is an object");
+    String number = "Bearer " + signed("17", KEY);
+    assertThat(app.get("/account", "Authorization", number).statusCode()).isEqualTo(200);
     String tooLong = "Bearer " + token("x".repeat(Bounds.LONGEST_FACET_VALUE + 1), KEY);
     assertThat(app.get("/account", "Authorization", tooLong).statusCode()).isEqualTo(400);
     assertThat(app.get("/path/account", "Authorization", tooLong).statusCode()).isEqualTo(400);
@@ -201,8 +212,13 @@ class WhoAsksTest {
   }
 
   private static String token(String account, SecretKey key) throws GeneralSecurityException {
+    return signed("\"" + account + "\"", key);
+  }
+
+  /** A token whose account is any JSON. */
+  private static String signed(String account, SecretKey key) throws GeneralSecurityException {
     String signed =
-        base64("{\"alg\":\"HS256\"}") + "." + base64("{\"account_id\":\"" + account + "\"}");
+        base64("{\"alg\":\"HS256\"}") + "." + base64("{\"account_id\":" + account + "}");
     Mac mac = Mac.getInstance("HmacSHA256");
     mac.init(key);
     byte[] signature = mac.doFinal(signed.getBytes(UTF_8));

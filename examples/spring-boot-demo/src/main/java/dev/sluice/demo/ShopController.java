@@ -38,7 +38,7 @@ class ShopController {
 
   /** Three wrong codes, then locked for half an hour; right ones cost nothing. */
   @PostMapping("/code")
-  @RateLimit(value = "SecureForgotAccount", count = ON_FAILURE)
+  @RateLimit(value = "SecureForgotAccount", by = "login=#login", count = ON_FAILURE)
   public Map<String, String> enterCode(@RequestParam String login, @RequestParam String code) {
     if (!code.equals(CODE)) {
       throw new ResponseStatusException(HttpStatus.UNAUTHORIZED, "wrong code");
@@ -48,7 +48,7 @@ class ShopController {
 
   /** Whether a code may be entered: asks as a try does, and takes nothing. */
   @GetMapping("/code")
-  @RateLimit(value = "SecureForgotAccount", cost = "0")
+  @RateLimit(value = "SecureForgotAccount", by = "login=#login", cost = "0")
   public Map<String, String> mayEnterCode(@RequestParam String login) {
     return Map.of("code", "wanted");
   }
@@ -62,7 +62,7 @@ class ShopController {
 
   /** A login whose password must be reset: two tries a day. */
   @PostMapping("/login")
-  @RateLimit("SecureLoginForceForgotAccount")
+  @RateLimit(value = "SecureLoginForceForgotAccount", by = "login=#login")
   public Map<String, String> login(@RequestParam String login) {
     throw new ResponseStatusException(HttpStatus.FORBIDDEN, "reset your password first");
   }
@@ -91,8 +91,14 @@ class ShopController {
   @DeleteMapping("/office/locks")
   public Map<String, Boolean> lift(@RequestParam String login) {
     Identity customer = Identity.of("login", login);
-    boolean lifted = limiter.lift("SecureForgotAccount", customer).toCompletableFuture().join();
-    limiter.reset("SecureForgotAccount", customer).toCompletableFuture().join();
-    return Map.of("lifted", lifted);
+    return Map.of(
+        "lifted", limiter.lift("SecureForgotAccount", customer).toCompletableFuture().join());
+  }
+
+  /** The back office: lets somebody sign in again who was locked at an address. */
+  @DeleteMapping("/office/logins")
+  public Map<String, Boolean> liftLogin(@RequestParam String login, @RequestParam String ip) {
+    Identity customer = Identity.of("login", login, "ip", ip);
+    return Map.of("lifted", limiter.lift("SecureLogin", customer).toCompletableFuture().join());
   }
 }

@@ -64,6 +64,56 @@ class PageTest {
     }
   }
 
+  @Test
+  @Needs({"chromium", "chromedriver"})
+  void fiveWrongPasswordsShowACountdownUntilTheLockIsLifted() {
+    try (RunningShop shop = new RunningShop("memory")) {
+      ChromeDriver browser = browser();
+      try {
+        browser.get(shop.url() + "/member");
+        wait(browser, "title", "Sign in");
+        long before = System.currentTimeMillis();
+        for (int i = 0; i < 4; i++) {
+          signIn("guess", browser);
+          wait(browser, "message", "Wrong login or password.");
+          assertThat(browser.findElement(By.id("locked")).isDisplayed()).isFalse();
+        }
+
+        signIn("guess", browser);
+
+        new WebDriverWait(browser, PATIENCE)
+            .until(page -> page.findElement(By.id("locked")).isDisplayed());
+        wait(browser, "countdown", ":");
+        long after = System.currentTimeMillis();
+        String end = browser.findElement(By.id("until")).getDomAttribute("datetime");
+        assertThat(Instant.parse(end).toEpochMilli())
+            .isBetween(before + 600_000 - 1, after + 600_000 + 1);
+        assertThat(browser.findElement(By.id("countdown")).getText()).matches("(10:00|9:[0-5]\\d)");
+
+        assertThat(shop.send("DELETE", "/office/logins?login=ann&ip=127.0.0.1").body())
+            .isEqualTo("{\"lifted\":true}");
+        browser.get(shop.url() + "/sign-in");
+        assertThat(browser.findElement(By.id("locked")).isDisplayed()).isFalse();
+        signIn("river", browser);
+        wait(browser, "title", "Welcome, ann");
+      } finally {
+        browser.quit();
+      }
+    }
+  }
+
+  private static void signIn(String password, ChromeDriver browser) {
+    browser.findElement(By.id("password")).sendKeys(password);
+    browser.executeScript("window.isOldPage = true");
+    browser.findElement(By.id("send")).click();
+    // Asked of the page itself: an element of a page that is going away may be an error.
+    new WebDriverWait(browser, PATIENCE)
+        .until(
+            page ->
+                browser.executeScript(
+                    "return !window.isOldPage && document.readyState === 'complete'"));
+  }
+
   private ChromeDriver browser() {
     ChromeOptions options = new ChromeOptions();
     options.setBinary(onPath("chromium"));

@@ -19,11 +19,17 @@ final class RunningShop implements AutoCloseable {
   private final ConfigurableApplicationContext context;
 
   RunningShop(String store, Class<?>... more) {
+    this(store, List.of(), more);
+  }
+
+  RunningShop(String store, List<String> properties, Class<?>... more) {
     List<Class<?>> sources = new ArrayList<>(List.of(more));
     sources.add(Demo.class);
+    List<String> arguments = new ArrayList<>(properties);
+    arguments.addAll(List.of("--server.port=0", "--sluice.store=" + store, "--sluice.deadline=5s"));
     this.context =
         new SpringApplication(sources.toArray(new Class<?>[0]))
-            .run("--server.port=0", "--sluice.store=" + store, "--sluice.deadline=5s");
+            .run(arguments.toArray(new String[0]));
   }
 
   <T> T bean(Class<T> type) {
@@ -35,9 +41,21 @@ final class RunningShop implements AutoCloseable {
   }
 
   HttpResponse<String> send(String method, String path, String... headers) {
+    return send(method, path, HttpRequest.BodyPublishers.noBody(), headers);
+  }
+
+  /** Sends the fields of a form. */
+  HttpResponse<String> post(String path, String form, String... headers) {
+    List<String> all = new ArrayList<>(List.of(headers));
+    all.addAll(List.of("Content-Type", "application/x-www-form-urlencoded"));
+    return send(
+        "POST", path, HttpRequest.BodyPublishers.ofString(form), all.toArray(new String[0]));
+  }
+
+  private HttpResponse<String> send(
+      String method, String path, HttpRequest.BodyPublisher body, String... headers) {
     HttpRequest.Builder request =
-        HttpRequest.newBuilder(URI.create(url() + path))
-            .method(method, HttpRequest.BodyPublishers.noBody());
+        HttpRequest.newBuilder(URI.create(url() + path)).method(method, body);
     try {
       return CLIENT.send(
           (headers.length == 0 ? request : request.headers(headers)).build(),

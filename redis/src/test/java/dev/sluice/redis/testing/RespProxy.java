@@ -18,6 +18,7 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Function;
+import java.util.regex.Pattern;
 
 /** Stands between a client and a Redis, understands what they say, and does harm when told to. */
 public final class RespProxy implements AutoCloseable {
@@ -33,10 +34,25 @@ public final class RespProxy implements AutoCloseable {
   private final AtomicInteger carried = new AtomicInteger();
   private volatile Function<Command, Fault> rule = command -> Fault.NONE;
 
-  /** A command on its way: on which connection, counted from 1, and its first word. */
-  public record Command(int connection, String name) {
+  /**
+   * A command on its way: on which connection, counted from 1, and its first word.
+   *
+   * @param isProbe whether only the store itself wants to know whether Redis is back
+   */
+  public record Command(int connection, String name, boolean isProbe) {
+    private static final Pattern CALLERS_KEY =
+        Pattern.compile("s2:\\{[^}]*\\}\\+?:(?!sluice-probe)");
+
+    private static Command of(int connection, byte[] frame) {
+      String text = new String(frame, StandardCharsets.UTF_8);
+      boolean isProbe = text.contains("sluice-probe") && !CALLERS_KEY.matcher(text).find();
+      return new Command(connection, RespProxy.name(frame), isProbe);
+    }
+
+    /** Whether it carries calls of callers. */
     public boolean isScript() {
-      return name.equals("EVALSHA") || name.equals("FCALL") || name.equals("FCALL_RO");
+      return !isProbe
+          && (name.equals("EVALSHA") || name.equals("FCALL") || name.equals("FCALL_RO"));
     }
   }
 
@@ -168,7 +184,7 @@ public final class RespProxy implements AutoCloseable {
       InputStream in = new BufferedInputStream(client.getInputStream());
       while (true) {
         byte[] frame = frame(in);
-        Command command = new Command(number, name(frame));
+        Command command = Command.of(number, frame);
         Fault fault = rule.apply(command);
         if (fault.kind() == Fault.Kind.ERROR) {
           inject(fault);

@@ -1,4 +1,4 @@
-package dev.sluice.http;
+package dev.sluice;
 
 import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
@@ -10,12 +10,12 @@ import org.jspecify.annotations.Nullable;
  * <p>The parser is strict: what two programs could read differently (octal, short or hexadecimal
  * IPv4, a second {@code ::}) is no address.
  */
-record Address(long high, long low) {
+public record Address(long high, long low) {
   private static final long MAPPED = 0xffffL << 32;
   private static final long TRANSLATED = 0x0064_ff9b_0000_0000L;
 
   /** Reads an address without port or brackets; a zone ({@code %eth0}) is dropped. Else null. */
-  static @Nullable Address parse(String text) {
+  public static @Nullable Address parse(String text) {
     if (text.indexOf(':') < 0) {
       long v4 = v4(text);
       return v4 < 0 ? null : new Address(0, MAPPED | v4);
@@ -27,12 +27,12 @@ record Address(long high, long low) {
     return v6(zone < 0 ? text : text.substring(0, zone));
   }
 
-  boolean isV4() {
+  public boolean isV4() {
     return high == 0 && low >>> 32 == 0xffff;
   }
 
   /** The first bits of this address, all others 0. */
-  Address prefix(int bits) {
+  public Address prefix(int bits) {
     return new Address(
         bits >= 64 ? high : high & mask(bits), bits <= 64 ? 0 : low & mask(bits - 64));
   }

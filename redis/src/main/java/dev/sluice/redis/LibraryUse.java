@@ -1,0 +1,94 @@
+package dev.sluice.redis;
+
+import io.lettuce.core.ScriptOutputType;
+import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.function.BooleanSupplier;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** Writes down once a minute which library this node uses; {@link RedisLibraries} reads it. */
+final class LibraryUse {
+  /*
+   * One sorted set for all nodes, in a Cluster too, since a node uses its library on every master:
+   * member = the library's name, score = when a node last used it, in seconds of Redis' clock. If it
+   * cannot be written, nothing is lost: a library that was removed is loaded again.
+   */
+  private static final Logger LOG = LoggerFactory.getLogger(LibraryUse.class);
+  private static final Duration FIRST_PAUSE = Duration.ofSeconds(5);
+  private static final Duration PAUSE = Duration.ofMinutes(1);
+  private static final Duration RETRY_PAUSE = Duration.ofSeconds(5);
+  private static final Duration MEMORY = Duration.ofDays(7);
+  private static final int MOST = 100;
+
+  /** Whatever is not ours is replaced. */
+  private static final String NOTE =
+      """
+      local seconds = redis.call('TIME')[1]
+      if type(redis.pcall('ZADD', KEYS[1], seconds, ARGV[1])) ~= 'number' then
+        redis.call('DEL', KEYS[1])
+        redis.call('ZADD', KEYS[1], seconds, ARGV[1])
+      end
+      redis.call('ZREMRANGEBYRANK', KEYS[1], 0, -1 - ARGV[2])
+      redis.call('PEXPIRE', KEYS[1], ARGV[3])
+      return 1
+      """;
+
+  private final Topology topology;
+  private final BooleanSupplier usesFunctions;
+  private final Duration pause;
+
+  private LibraryUse(Topology topology, BooleanSupplier usesFunctions, Duration pause) {
+    this.topology = topology;
+    this.usesFunctions = usesFunctions;
+    this.pause = pause;
+  }
+
+  /**
+   * Begins to write it down.
+   *
+   * @param topology that of operators: decisions do not wait for this
+   * @param usesFunctions whether this node uses the library, as far as it knows
+   */
+  static void start(Topology topology, BooleanSupplier usesFunctions) {
+    start(topology, usesFunctions, FIRST_PAUSE, PAUSE);
+  }
+
+  static void start(
+      Topology topology, BooleanSupplier usesFunctions, Duration firstPause, Duration pause) {
+    topology.later(firstPause, new LibraryUse(topology, usesFunctions, pause)::note);
+  }
+
+  private void note() {
+    if (!usesFunctions.getAsBoolean()) {
+      topology.later(pause, this::note);
+      return;
+    }
+    CompletionStage<?> unused =
+        written()
+            .whenComplete(
+                (done, error) -> {
+                  if (error != null) {
+                    LOG.debug("{} could not be written", Keyspace.LIBRARIES, error);
+                  }
+                  topology.later(error == null ? pause : RETRY_PAUSE, this::note);
+                });
+  }
+
+  private CompletionStage<Long> written() {
+    try {
+      return topology
+          .commands()
+          .eval(
+              NOTE,
+              ScriptOutputType.INTEGER,
+              new String[] {Keyspace.LIBRARIES},
+              Library.NAME,
+              Integer.toString(MOST),
+              Long.toString(MEMORY.toMillis()));
+    } catch (StoreFault away) {
+      return CompletableFuture.failedFuture(away);
+    }
+  }
+}

@@ -1,0 +1,38 @@
+package dev.sluice.redis;
+
+import dev.sluice.Charge;
+import dev.sluice.Identity;
+import dev.sluice.Intent;
+import dev.sluice.Limit;
+import dev.sluice.Plan;
+import dev.sluice.Rule;
+import java.time.Duration;
+import java.util.List;
+
+/** Calls of nobody's, by which a node finds out whether Redis decides calls. */
+final class Probe {
+  private static final String NAME = "sluice-probe";
+  private static final Rule RULE =
+      Rule.named(NAME)
+          .by(NAME)
+          .limit(Limit.bucket(1_000_000, 1_000_000, Duration.ofMinutes(1)))
+          .build();
+
+  private Probe() {}
+
+  /** A call that is counted, on one of as many accounts as there are numbers. */
+  static Plan taking(int number) {
+    return plan(number, Intent.TAKE);
+  }
+
+  /** A call that writes nothing. */
+  static Plan peeking() {
+    return plan(0, Intent.PEEK);
+  }
+
+  private static Plan plan(int number, Intent intent) {
+    Identity identity = Identity.of(NAME, Integer.toString(number));
+    Charge charge = new Charge(RULE, identity, RULE.terms(), 1);
+    return new Plan(List.of(charge), intent, null, RULE.onStoreFailure());
+  }
+}

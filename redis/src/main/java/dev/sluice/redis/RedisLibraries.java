@@ -1,0 +1,186 @@
+package dev.sluice.redis;
+
+import io.lettuce.core.ScoredValue;
+import io.lettuce.core.cluster.api.async.RedisClusterAsyncCommands;
+import io.lettuce.core.output.StatusOutput;
+import io.lettuce.core.protocol.CommandArgs;
+import io.lettuce.core.protocol.CommandType;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.TreeMap;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.locks.LockSupport;
+import java.util.function.Function;
+import java.util.function.Supplier;
+import java.util.regex.Pattern;
+
+/**
+ * The libraries of functions that versions of Sluice have loaded into a Redis, and when each was
+ * last used. For operators; whatever Redis refuses is a {@link StoreFault}. Thread-safe.
+ */
+public final class RedisLibraries implements AutoCloseable {
+  /*
+   * Only names that a version of Sluice can have are listed and removed: others may have a library
+   * that is called sluice_something. In a Cluster each master has its own libraries; when they were
+   * used is written down once for all of them (see LibraryUse).
+   */
+  /** Nodes write down their use once a minute; one that has just missed it is not given up. */
+  public static final Duration SHORTEST_AGE = Duration.ofMinutes(2);
+
+  private static final Duration RETRY_PAUSE = Duration.ofMillis(50);
+  private static final Pattern NAME = Pattern.compile(Library.PREFIX + "[0-9a-f]{16}");
+  private static final String RIGHTS = "+function|list +function|delete +zrange +time";
+
+  private final Topology topology;
+
+  private RedisLibraries(Topology topology) {
+    this.topology = topology;
+  }
+
+  /**
+   * A library.
+   *
+   * @param masters how many masters have it; 1 if Redis is no Cluster
+   * @param unused how long ago a node last said that it uses it; empty if none has for a week
+   */
+  public record Found(String name, int masters, Optional<Duration> unused) {
+    private boolean isOlderThan(Duration age) {
+      return unused.isEmpty() || unused.get().compareTo(age) > 0;
+    }
+  }
+
+  /** Which libraries were removed, and which were left. */
+  public record Pruned(List<Found> removed, List<Found> kept) {
+    public Pruned {
+      removed = List.copyOf(removed);
+      kept = List.copyOf(kept);
+    }
+  }
+
+  /** Connects to a Redis, whose URI is as for {@link RedisStore#at}. */
+  public static RedisLibraries at(String uri) {
+    Topology topology = Topology.connect(uri, false);
+    StoreFault unreached = topology.unreached();
+    if (unreached != null) {
+      topology.close();
+      throw unreached;
+    }
+    return new RedisLibraries(topology);
+  }
+
+  /** How many masters there are; 1 if Redis is no Cluster. */
+  public int masters() {
+    return topology.masters().size();
+  }
+
+  /** Every library of Sluice, by name. */
+  public List<Found> list() {
+    Map<String, Integer> masters = new TreeMap<>();
+    for (List<Map<String, Object>> libraries :
+        onEveryMaster(commands -> commands.functionList(Library.PREFIX + "*"))) {
+      for (Map<String, Object> library : libraries) {
+        String name = String.valueOf(library.get("library_name"));
+        if (NAME.matcher(name).matches()) {
+          masters.merge(name, 1, Integer::sum);
+        }
+      }
+    }
+    Map<String, Duration> unused = unused();
+    List<Found> found = new ArrayList<>();
+    masters.forEach(
+        (name, on) -> found.add(new Found(name, on, Optional.ofNullable(unused.get(name)))));
+    return found;
+  }
+
+  /** How long ago each library was used. */
+  private Map<String, Duration> unused() {
+    List<String> time = answer(() -> topology.commands().time());
+    long now = Long.parseLong(time.get(0)); // seconds, then microseconds
+    Map<String, Duration> unused = new HashMap<>();
+    for (ScoredValue<String> use :
+        answer(() -> topology.commands().zrangeWithScores(Keyspace.LIBRARIES, 0, -1))) {
+      unused.put(use.getValue(), Duration.ofSeconds(Math.max(0, now - (long) use.getScore())));
+    }
+    return unused;
+  }
+
+  /**
+   * Removes the libraries that no node has used for a time. A node that needs one after all loads
+   * it again.
+   *
+   * @param age less than {@link #SHORTEST_AGE} removes those in use, too
+   */
+  public Pruned prune(Duration age) {
+    List<Found> removed = new ArrayList<>();
+    List<Found> kept = new ArrayList<>();
+    for (Found library : list()) {
+      if (library.isOlderThan(age)) {
+        onEveryMaster(commands -> delete(commands, library.name));
+        removed.add(library);
+      } else {
+        kept.add(library);
+      }
+    }
+    return new Pruned(removed, kept);
+  }
+
+  private static CompletionStage<String> delete(
+      RedisClusterAsyncCommands<String, String> commands, String name) {
+    CommandArgs<String, String> args = new CommandArgs<>(Utf8.CODEC).add("DELETE").add(name);
+    return commands
+        .dispatch(CommandType.FUNCTION, new StatusOutput<>(Utf8.CODEC), args)
+        .exceptionally(
+            error -> {
+              if (Link.isFault(error, "ERR Library not found")) {
+                return "gone"; // this master never had it, or somebody was faster
+              }
+              throw StoreFault.of(error);
+            });
+  }
+
+  private <T> List<T> onEveryMaster(
+      Function<RedisClusterAsyncCommands<String, String>, CompletionStage<T>> step) {
+    List<T> answers = new ArrayList<>();
+    topology.masters().values().forEach(node -> answers.add(answer(() -> node.thenCompose(step))));
+    return answers;
+  }
+
+  private <T> T answer(Supplier<CompletionStage<T>> question) {
+    long end = System.nanoTime() + Operators.PATIENCE.toNanos();
+    while (true) {
+      try {
+        return RedisRules.await(question.get().toCompletableFuture());
+      } catch (StoreFault fault) {
+        // The client refuses commands while it connects to a node for the first time.
+        if (!fault.kind().equals("disconnected") || System.nanoTime() > end) {
+          throw explained(fault);
+        }
+        LockSupport.parkNanos(RETRY_PAUSE.toNanos());
+      }
+    }
+  }
+
+  private StoreFault explained(StoreFault fault) {
+    if (Link.isFault(fault.getCause(), "ERR unknown command")) {
+      return new StoreFault(
+          fault.kind(),
+          false,
+          "Redis at %s has no functions (expected: Redis 7 or newer): there is nothing to remove"
+              .formatted(topology),
+          fault);
+    }
+    return fault.kind().equals("noperm")
+        ? new StoreFault(
+            fault.kind(), false, "%s (needed: %s)".formatted(fault.getMessage(), RIGHTS), fault)
+        : fault;
+  }
+
+  @Override
+  public void close() {
+    topology.close();
+  }
+}

@@ -1,0 +1,166 @@
+package dev.sluice.server;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import dev.sluice.redis.testing.RedisCluster;
+import dev.sluice.redis.testing.RedisProcess;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** A service, as a process, whose Redis goes away or was never there. */
+class RedisAwayIT {
+  private static final String RULES =
+      "rules: {SecureLogin: {by: [login], limit: 2 per 1d, onStoreFailure: allow}}";
+  private static final String CALL = "{\"rule\":\"SecureLogin\",\"identity\":{\"login\":\"ann\"}}";
+
+  @TempDir private Path directory;
+  private RedisProcess redis;
+
+  @BeforeEach
+  void start() {
+    redis = RedisProcess.start(RedisProcess.newest());
+  }
+
+  @AfterEach
+  void end() {
+    redis.close();
+  }
+
+  private Sluice open(String uri) {
+    Meters meters = new Meters();
+    return Sluice.start(
+        Settings.defaults(),
+        RULES,
+        Stores.open(uri, Duration.ofSeconds(1), 1, true, false, meters::failed),
+        meters,
+        ReceiptKeys.ofProcess());
+  }
+
+  private static JsonNode health(Sluice sluice) {
+    return sluice.get("/health/ready").json();
+  }
+
+  @Test
+  void healthIsDegradedFromTheFirstUncountedCallUntilRedisIsBack() {
+    try (Sluice sluice = open(redis.uri())) {
+      RedisCluster.await(
+          () -> sluice.post("/v1/check", CALL).json().path("countedBy").asText().equals("store"));
+      assertThat(health(sluice).path("degraded").asBoolean()).isFalse();
+      assertThat(health(sluice).has("reason")).isFalse();
+      redis.kill();
+
+      assertThat(sluice.post("/v1/check", CALL).json().path("outcome").asText())
+          .isEqualTo("unmetered");
+      assertThat(health(sluice).path("degraded").asBoolean()).isTrue();
+      assertThat(health(sluice).path("reason").asText()).contains("Redis");
+
+      redis.restart();
+      RedisCluster.await(() -> !health(sluice).path("degraded").asBoolean());
+    }
+  }
+
+  @Test
+  void healthIsDegradedIfRedisIsAwayFromTheStart() {
+    redis.kill();
+    try (Sluice sluice = open(redis.uri())) {
+      assertThat(health(sluice).path("degraded").asBoolean()).isTrue();
+      assertThat(health(sluice).path("reason").asText()).contains("cannot be reached");
+
+      redis.restart();
+      RedisCluster.await(() -> !health(sluice).path("degraded").asBoolean());
+    }
+  }
+
+  @Test
+  void aWrongPasswordIsNamedInHealthReasonAndMetric() {
+    redis.command("CONFIG", "SET", "requirepass", "geheim");
+    try (Sluice sluice = open("redis://:falsch@127.0.0.1:" + redis.port())) {
+      JsonNode decision = sluice.post("/v1/check", CALL).json();
+
+      assertThat(decision.path("reason").asText()).contains("WRONGPASS");
+      assertThat(health(sluice).path("reason").asText())
+          .contains("WRONGPASS")
+          .doesNotContain("falsch");
+      RedisCluster.await(
+          () ->
+              sluice
+                  .get("/metrics")
+                  .response()
+                  .body()
+                  .contains("sluice_store_faults_total{kind=\"wrongpass\"} 1.0"));
+    }
+  }
+
+  private Program serve(int port, String... more) throws Exception {
+    Path rules = Files.writeString(directory.resolve("rules.yaml"), RULES);
+    List<String> command =
+        new ArrayList<>(
+            List.of(
+                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                "-Duser.home=" + directory,
+                "-cp",
+                System.getProperty("java.class.path"),
+                Main.class.getName(),
+                "serve",
+                "--port=" + port,
+                "--rules=" + rules,
+                "--admin-token=" + Sluice.TOKEN,
+                "--store=" + redis.uri()));
+    command.addAll(List.of(more));
+    return Program.start(directory, command);
+  }
+
+  @Test
+  void commandsPrintThatRedisIsAwayAndTheLogHasNoStackTrace() throws Exception {
+    int port = Program.freePort();
+    try (Program service = serve(port)) {
+      service.awaitPort(port);
+      redis.kill();
+      List<String[]> commands =
+          List.of(
+              new String[] {"locks", "list"},
+              new String[] {"locks", "set", "SecureLogin", "login=ann", "--for", "1m"},
+              new String[] {"locks", "lift", "SecureLogin", "login=ann"},
+              new String[] {"accounts", "show", "SecureLogin", "login=ann"},
+              new String[] {"accounts", "reset", "SecureLogin", "login=ann"});
+      for (String[] words : commands) {
+        List<String> all = new ArrayList<>(List.of(words));
+        all.addAll(List.of("--url", "http://127.0.0.1:" + port, "--token", Sluice.TOKEN));
+        CommandsTest.Ended ended = CommandsTest.run(all.toArray(new String[0]));
+
+        assertThat(ended.status()).describedAs("%s", all).isEqualTo(1);
+        assertThat(ended.err()).describedAs("%s", all).startsWith("sluice: store: ");
+        assertThat(ended.err()).describedAs("%s", all).contains("Redis");
+      }
+      assertThat(service.printed()).doesNotContain("\tat ", "Exception");
+    }
+  }
+
+  @Test
+  void aServiceThatRequiresItsStoreDoesNotStartWithoutIt() throws Exception {
+    redis.kill();
+    try (Program service = serve(Program.freePort(), "--require-store")) {
+      assertThat(service.await(60)).isEqualTo(1);
+      assertThat(service.printed())
+          .contains("sluice: not started, because of --require-store: Redis at 127.0.0.1:")
+          .contains("cannot be reached")
+          .doesNotContain("Sluice listens", "\tat ");
+    }
+  }
+
+  @Test
+  void aServiceThatRequiresItsStoreStartsWithIt() throws Exception {
+    int port = Program.freePort();
+    try (Program service = serve(port, "--require-store=true")) {
+      service.awaitPort(port);
+    }
+  }
+}

@@ -1,0 +1,32 @@
+package dev.sluice.spring.login;
+
+import org.jspecify.annotations.Nullable;
+import org.springframework.security.core.AuthenticationException;
+
+/**
+ * A login was refused before its password was checked, because there were too many failures.
+ *
+ * <p>Thrown for browsers that send a form, so that the application's own way of showing a failed
+ * login is taken. Other clients are answered with 429.
+ */
+public final class LoginRefusedException extends AuthenticationException {
+  /**
+   * The attribute of the request in which a login page finds the end of the lock: a {@code Long},
+   * in milliseconds since the epoch.
+   */
+  public static final String RESTRICTED_UNTIL = "loginRestrictedUntil";
+
+  private static final long serialVersionUID = 1L;
+
+  private final @Nullable Long restrictedUntil;
+
+  LoginRefusedException(String message, @Nullable Long restrictedUntil) {
+    super(message);
+    this.restrictedUntil = restrictedUntil;
+  }
+
+  /** When the next try may pass, in milliseconds since the epoch; null if nobody knows. */
+  public @Nullable Long restrictedUntil() {
+    return restrictedUntil;
+  }
+}

@@ -1,0 +1,25 @@
+package dev.sluice.spring.login;
+
+import java.lang.reflect.Modifier;
+import java.util.Arrays;
+import org.aopalliance.intercept.MethodInterceptor;
+import org.springframework.aop.framework.Advised;
+import org.springframework.aop.framework.ProxyFactory;
+
+/** Puts a guard around a manager and keeps its type, by which others may ask for it. */
+final class Managers {
+  private Managers() {}
+
+  static Object guarded(Object manager, MethodInterceptor guard) {
+    boolean done =
+        manager instanceof Advised proxy
+            && Arrays.stream(proxy.getAdvisors()).anyMatch(each -> each.getAdvice() == guard);
+    if (done) {
+      return manager;
+    }
+    ProxyFactory proxy = new ProxyFactory(manager);
+    proxy.setProxyTargetClass(!Modifier.isFinal(manager.getClass().getModifiers()));
+    proxy.addAdvice(guard);
+    return proxy.getProxy(manager.getClass().getClassLoader());
+  }
+}

@@ -1,0 +1,161 @@
+package dev.sluice.spring.login;
+
+import static dev.sluice.spring.login.LoginRefusedException.RESTRICTED_UNTIL;
+
+import dev.sluice.spring.LoginGuard;
+import dev.sluice.spring.RateLimitedException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.function.Supplier;
+import org.aopalliance.intercept.MethodInterceptor;
+import org.aopalliance.intercept.MethodInvocation;
+import org.jspecify.annotations.Nullable;
+import org.springframework.security.authentication.ReactiveAuthenticationManager;
+import org.springframework.security.core.Authentication;
+import org.springframework.web.server.ServerWebExchange;
+import reactor.core.publisher.Mono;
+import reactor.core.publisher.Signal;
+
+/** Guards logins by name and password in WebFlux. Thread-safe. */
+final class ReactiveLogins implements MethodInterceptor, LoginGuard.Post {
+  private static final Object INSIDE = new Object();
+
+  private final Supplier<LoginGuard> guard;
+  private volatile boolean used;
+
+  ReactiveLogins(Supplier<LoginGuard> guard) {
+    this.guard = guard;
+  }
+
+  @Override
+  public boolean isUsed() {
+    return used;
+  }
+
+  ReactiveAuthenticationManager guarded(ReactiveAuthenticationManager manager) {
+    used = true;
+    return login -> authenticate(manager, login);
+  }
+
+  /** The same object with a guard around it, for whoever asks for it by its type. */
+  Object guardedBean(Object manager) {
+    used = true;
+    return Managers.guarded(manager, this);
+  }
+
+  @Override
+  public @Nullable Object invoke(MethodInvocation call) throws Throwable {
+    return call.getThis() instanceof ReactiveAuthenticationManager manager
+            && call.getMethod().getName().equals("authenticate")
+            && call.getArguments().length == 1
+            && call.getArguments()[0] instanceof Authentication login
+        ? authenticate(manager, login)
+        : call.proceed();
+  }
+
+  private Mono<Authentication> authenticate(
+      ReactiveAuthenticationManager manager, Authentication login) {
+    if (!Password.isIn(login)) {
+      return manager.authenticate(login);
+    }
+    return Mono.deferContextual(
+        context -> {
+          if (context.hasKey(INSIDE)) {
+            return manager.authenticate(login);
+          }
+          Optional<ServerWebExchange> exchange = context.getOrEmpty(ServerWebExchange.class);
+          return Mono.fromCompletionStage(
+                  guard.get().enter(exchange.orElse(null), login.getName(), Password.of(login)))
+              .flatMap(
+                  attempt ->
+                      attempt.allowed()
+                          ? checked(manager, login, attempt, exchange)
+                          : refused(attempt, exchange));
+        });
+  }
+
+  private static Mono<Authentication> checked(
+      ReactiveAuthenticationManager manager,
+      Authentication login,
+      LoginGuard.Try attempt,
+      Optional<ServerWebExchange> exchange) {
+    return Mono.defer(() -> manager.authenticate(login))
+        .contextWrite(context -> context.put(INSIDE, true))
+        .materialize()
+        .flatMap(signal -> ended(signal, manager, login, attempt, exchange).thenReturn(signal))
+        .<Authentication>dematerialize()
+        // Whoever goes away before the answer has tried all the same.
+        .doOnCancel(attempt::failed);
+  }
+
+  private static Mono<Void> ended(
+      Signal<Authentication> signal,
+      ReactiveAuthenticationManager manager,
+      Authentication login,
+      LoginGuard.Try attempt,
+      Optional<ServerWebExchange> exchange) {
+    Authentication done = signal.get();
+    if (Password.isRight(done)) {
+      return Mono.fromCompletionStage(attempt.succeeded(done.getName())).then();
+    }
+    Throwable error = signal.getThrowable();
+    if (error != null && Password.isGivenBack(error, manager, login)) {
+      return Mono.fromCompletionStage(attempt.undone()).then();
+    }
+    return Mono.fromCompletionStage(attempt.failed())
+        .flatMap(
+            until ->
+                until.isPresent() && exchange.isPresent()
+                    ? tell(exchange.get(), until.getAsLong())
+                    : Mono.empty());
+  }
+
+  private static Mono<Authentication> refused(
+      LoginGuard.Try attempt, Optional<ServerWebExchange> found) {
+    RateLimitedException refused = attempt.refusal();
+    if (found.isEmpty()) {
+      return Mono.error(refused);
+    }
+    ServerWebExchange exchange = found.get();
+    Refusal told = Refusal.of(refused.decision());
+    Mono<Void> telling = told.until() == null ? Mono.empty() : tell(exchange, told.until());
+    if (!isPage(exchange)) {
+      return telling.then(Mono.error(refused));
+    }
+    attempt.tell(refused);
+    return telling.then(Mono.error(told.toException()));
+  }
+
+  /** For this request and, if there is a session already, for the page that it is redirected to. */
+  private static Mono<Void> tell(ServerWebExchange exchange, long until) {
+    exchange.getAttributes().put(RESTRICTED_UNTIL, until);
+    return exchange
+        .getSession()
+        .doOnNext(
+            session -> {
+              if (session.isStarted()) {
+                session.getAttributes().put(RESTRICTED_UNTIL, until);
+              }
+            })
+        .then();
+  }
+
+  static boolean isPage(ServerWebExchange exchange) {
+    return Browser.sent(
+        name -> {
+          // HttpHeaders is a map in Spring 6 and none in 7: this is what they have in common.
+          List<String> values = new ArrayList<>(1);
+          exchange
+              .getRequest()
+              .getHeaders()
+              .forEach(
+                  (header, lines) -> {
+                    if (header.equalsIgnoreCase(name)) {
+                      values.addAll(lines);
+                    }
+                  });
+          return values;
+        });
+  }
+}

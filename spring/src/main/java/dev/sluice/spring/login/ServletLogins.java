@@ -1,0 +1,135 @@
+package dev.sluice.spring.login;
+
+import dev.sluice.spring.LoginGuard;
+import dev.sluice.spring.RateLimitedException;
+import jakarta.servlet.http.HttpServletRequest;
+import java.util.Collections;
+import java.util.function.Supplier;
+import org.aopalliance.intercept.MethodInterceptor;
+import org.aopalliance.intercept.MethodInvocation;
+import org.jspecify.annotations.Nullable;
+import org.springframework.security.authentication.AuthenticationManager;
+import org.springframework.security.core.Authentication;
+import org.springframework.security.core.context.SecurityContextHolderStrategy;
+import org.springframework.security.web.authentication.rememberme.RememberMeAuthenticationFilter;
+import org.springframework.web.context.request.RequestContextHolder;
+import org.springframework.web.context.request.ServletRequestAttributes;
+
+/** Guards logins by name and password where a thread serves a request. Thread-safe. */
+final class ServletLogins implements MethodInterceptor, LoginGuard.Post {
+  /*
+   * It stands around AuthenticationManager: form login, HTTP basic and controllers that sign people in
+   * all end there, with the name and the password already read. Around a provider it would be too
+   * deep, for the next provider may know the password; a filter would have to read the password
+   * itself. Managers ask managers, their parents: only the outermost counts.
+   */
+  private static final ThreadLocal<Boolean> INSIDE = new ThreadLocal<>();
+
+  private final Supplier<LoginGuard> guard;
+  private final Supplier<SecurityContextHolderStrategy> context;
+  private volatile boolean used;
+
+  ServletLogins(Supplier<LoginGuard> guard, Supplier<SecurityContextHolderStrategy> context) {
+    this.guard = guard;
+    this.context = context;
+  }
+
+  @Override
+  public boolean isUsed() {
+    return used;
+  }
+
+  AuthenticationManager guarded(AuthenticationManager manager) {
+    used = true;
+    return login -> authenticate(manager, login);
+  }
+
+  ServletRememberMe guarded(RememberMeAuthenticationFilter filter) {
+    return new ServletRememberMe(filter, guard, context.get());
+  }
+
+  /** The same object with a guard around it, for whoever asks for it by its type. */
+  Object guardedBean(Object manager) {
+    used = true;
+    return Managers.guarded(manager, this);
+  }
+
+  @Override
+  public @Nullable Object invoke(MethodInvocation call) throws Throwable {
+    return call.getThis() instanceof AuthenticationManager manager
+            && call.getMethod().getName().equals("authenticate")
+            && call.getArguments().length == 1
+            && call.getArguments()[0] instanceof Authentication login
+        ? authenticate(manager, login)
+        : call.proceed();
+  }
+
+  private Authentication authenticate(AuthenticationManager manager, Authentication login) {
+    if (!Password.isIn(login) || INSIDE.get() != null) {
+      return manager.authenticate(login);
+    }
+    LoginGuard.Try attempt =
+        LoginGuard.await(guard.get().enter(null, login.getName(), Password.of(login)));
+    if (!attempt.allowed()) {
+      throw refusal(attempt);
+    }
+    INSIDE.set(true);
+    try {
+      Authentication done = manager.authenticate(login);
+      if (Password.isRight(done)) {
+        LoginGuard.await(attempt.succeeded(done.getName()));
+      } else {
+        fail(attempt);
+      }
+      return done;
+    } catch (RuntimeException | Error e) {
+      if (Password.isGivenBack(e, manager, login)) {
+        LoginGuard.await(attempt.undone());
+      } else {
+        fail(attempt);
+      }
+      throw e;
+    } finally {
+      INSIDE.remove();
+    }
+  }
+
+  private static RuntimeException refusal(LoginGuard.Try attempt) {
+    RateLimitedException refused = attempt.refusal();
+    HttpServletRequest request = request();
+    if (request == null) {
+      return refused;
+    }
+    Refusal told = Refusal.of(refused.decision());
+    if (told.until() != null) {
+      request.setAttribute(LoginRefusedException.RESTRICTED_UNTIL, told.until());
+    }
+    if (!isPage(request)) {
+      return refused;
+    }
+    attempt.tell(refused);
+    return told.toException();
+  }
+
+  /** Counts a try. */
+  static void fail(LoginGuard.Try attempt) {
+    HttpServletRequest request = request();
+    LoginGuard.await(attempt.failed())
+        .ifPresent(
+            until -> {
+              if (request != null) {
+                request.setAttribute(LoginRefusedException.RESTRICTED_UNTIL, until);
+              }
+            });
+  }
+
+  static boolean isPage(HttpServletRequest request) {
+    return Browser.sent(name -> Collections.list(request.getHeaders(name)));
+  }
+
+  private static @Nullable HttpServletRequest request() {
+    return RequestContextHolder.getRequestAttributes() instanceof ServletRequestAttributes known
+        ? known.getRequest()
+        : null;
+  }
+}

@@ -1,0 +1,67 @@
+package dev.sluice.spring.login;
+
+import dev.sluice.spring.LoginGuard;
+import dev.sluice.spring.SluiceAutoConfiguration;
+import org.springframework.beans.factory.ObjectProvider;
+import org.springframework.beans.factory.config.BeanDefinition;
+import org.springframework.boot.autoconfigure.AutoConfiguration;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnBean;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnWebApplication;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
+import org.springframework.context.annotation.Role;
+import org.springframework.security.core.context.SecurityContextHolder;
+import org.springframework.security.core.context.SecurityContextHolderStrategy;
+
+/** Guards the logins of Spring Security by {@code sluice.login.rule}. */
+@AutoConfiguration(after = SluiceAutoConfiguration.class)
+@ConditionalOnBean(LoginGuard.class)
+@ConditionalOnClass(
+    name = "org.springframework.security.config.annotation.web.configurers.AbstractHttpConfigurer")
+public class SluiceLoginAutoConfiguration {
+
+  /** In a servlet container. */
+  @Configuration(proxyBeanMethods = false)
+  @ConditionalOnWebApplication(type = ConditionalOnWebApplication.Type.SERVLET)
+  static class OfServlets {
+    @Bean
+    @Role(
+        BeanDefinition.ROLE_INFRASTRUCTURE) // made before other beans can be processed, on purpose
+    static ServletLogins sluiceLogins(
+        ObjectProvider<LoginGuard> guard, ObjectProvider<SecurityContextHolderStrategy> context) {
+      return new ServletLogins(
+          guard::getObject,
+          () -> context.getIfUnique(SecurityContextHolder::getContextHolderStrategy));
+    }
+
+    @Bean
+    @Role(BeanDefinition.ROLE_INFRASTRUCTURE)
+    static ServletLoginProcessor sluiceLoginProcessor(ServletLogins logins) {
+      return new ServletLoginProcessor(logins);
+    }
+  }
+
+  /** In WebFlux. */
+  @Configuration(proxyBeanMethods = false)
+  @ConditionalOnWebApplication(type = ConditionalOnWebApplication.Type.REACTIVE)
+  static class OfWebFlux {
+    @Bean
+    @Role(
+        BeanDefinition.ROLE_INFRASTRUCTURE) // made before other beans can be processed, on purpose
+    static ReactiveLogins sluiceLogins(ObjectProvider<LoginGuard> guard) {
+      return new ReactiveLogins(guard::getObject);
+    }
+
+    @Bean
+    @Role(BeanDefinition.ROLE_INFRASTRUCTURE)
+    static ReactiveLoginProcessor sluiceLoginProcessor(ReactiveLogins logins) {
+      return new ReactiveLoginProcessor(logins);
+    }
+
+    @Bean
+    ReactiveCountdown sluiceCountdown() {
+      return new ReactiveCountdown();
+    }
+  }
+}

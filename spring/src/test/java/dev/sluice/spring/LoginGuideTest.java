@@ -1,0 +1,146 @@
+package dev.sluice.spring;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.IOException;
+import java.net.URL;
+import java.net.URLClassLoader;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.IntStream;
+import javax.tools.ToolProvider;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.springframework.boot.WebApplicationType;
+
+/**
+ * The rule file, the property and the code of docs/guides/protecting-a-login.md do what it says.
+ */
+class LoginGuideTest {
+  private static final String APPLICATION =
+      """
+      package shop;
+      import org.springframework.boot.autoconfigure.SpringBootApplication;
+      import org.springframework.context.annotation.Bean;
+      import org.springframework.security.config.annotation.web.builders.HttpSecurity;
+      import org.springframework.security.web.SecurityFilterChain;
+      @SpringBootApplication public class Application {
+        @Bean SecurityFilterChain chain(HttpSecurity http) throws Exception {
+          return http.authorizeHttpRequests(all -> all.requestMatchers("/secret").authenticated()
+                  .anyRequest().permitAll())
+              .csrf(csrf -> csrf.ignoringRequestMatchers("/own-login"))
+              .formLogin(form -> form.loginPage("/sign-in").permitAll())
+              .build();
+        }
+      }
+      """;
+
+  @TempDir Path folder;
+
+  @Test
+  void pageGuardsALogin() throws IOException, ClassNotFoundException {
+    String page = Files.readString(page());
+    Path rules = folder.resolve("login-rules.yaml");
+    Files.writeString(rules, snippets("yaml", page).get(0));
+    Matcher property =
+        Pattern.compile("login\\.rules: \\[(.*)]").matcher(snippets("yaml", page).get(1));
+    assertThat(property.find()).isTrue();
+    List<String> java = snippets("java", page);
+
+    Class<?> application = compile("LoginPage", java.get(0), "OwnLogin", java.get(1));
+
+    Thread.currentThread().setContextClassLoader(application.getClassLoader());
+    try (App app =
+        App.startSecured(
+            WebApplicationType.SERVLET,
+            application,
+            "sluice.rules-file=" + rules,
+            "sluice.login.rules=" + property.group(1),
+            "spring.security.user.name=ann",
+            "spring.security.user.password=river",
+            "server.servlet.session.cookie.name=SESSION")) {
+      byForm(app);
+      byAnnotation(app);
+    } finally {
+      Thread.currentThread().setContextClassLoader(getClass().getClassLoader());
+    }
+  }
+
+  private static void byForm(App app) {
+    var page = app.get("/sign-in", "Accept", "text/html");
+    String session = LoginContract.cookie(page, "SESSION");
+    Matcher token = Pattern.compile("name=_csrf value=([^>]+)>").matcher(page.body());
+    assertThat(token.find()).isTrue();
+    String csrf = "&_csrf=" + token.group(1);
+    for (int i = 0; i < 5; i++) {
+      String form = LoginContract.form("ann", "guess") + csrf;
+      var answer = app.post("/sign-in", form, "Accept", "text/html", "Cookie", session);
+      assertThat(App.header(answer, "Location")).endsWith("/sign-in?error");
+    }
+    String right = LoginContract.form("Ann ", "river") + csrf;
+    assertThat(app.post("/sign-in", right, "Cookie", session).statusCode()).isEqualTo(429);
+    app.post("/sign-in", right, "Accept", "text/html", "Cookie", session);
+
+    assertThat(app.get("/sign-in?error", "Accept", "text/html", "Cookie", session).body())
+        .contains("<p>Locked until <time></time></p>", "new Date(");
+    assertThat(app.get("/sign-in", "Accept", "text/html", "Cookie", session).body())
+        .contains("<form method=post>");
+  }
+
+  private static void byAnnotation(App app) {
+    assertThat(
+            IntStream.range(0, 6)
+                .map(i -> app.post("/own-login?login=bob&password=no", "").statusCode()))
+        .containsExactly(401, 401, 401, 401, 401, 429);
+    assertThat(
+            IntStream.range(0, 9)
+                .map(
+                    i -> {
+                      String password = i == 4 ? "river" : "no";
+                      return app.post("/own-login?login=dan&password=" + password, "").statusCode();
+                    }))
+        .as("a success forgives")
+        .containsExactly(401, 401, 401, 401, 200, 401, 401, 401, 401);
+    assertThat(app.post("/own-login?login=eve&password=river", "").statusCode()).isEqualTo(200);
+  }
+
+  private static Path page() {
+    Path near = Path.of("../docs/guides/protecting-a-login.md");
+    return Files.exists(near) ? near : Path.of("../../docs/guides/protecting-a-login.md");
+  }
+
+  private static List<String> snippets(String language, String page) {
+    Matcher found = Pattern.compile("```" + language + "\n(.*?)```", Pattern.DOTALL).matcher(page);
+    List<String> all = new ArrayList<>();
+    while (found.find()) {
+      all.add(found.group(1));
+    }
+    return all;
+  }
+
+  private Class<?> compile(String... namesAndSources) throws IOException, ClassNotFoundException {
+    Path sources = Files.createDirectories(folder.resolve("shop"));
+    List<String> arguments = new ArrayList<>();
+    arguments.addAll(List.of("-proc:none", "-parameters", "-d", folder.toString(), "-cp"));
+    arguments.add(
+        System.getProperty("surefire.test.class.path", System.getProperty("java.class.path")));
+    Files.writeString(sources.resolve("Application.java"), APPLICATION);
+    arguments.add(sources.resolve("Application.java").toString());
+    for (int i = 0; i < namesAndSources.length; i += 2) {
+      Path file = sources.resolve(namesAndSources[i] + ".java");
+      Files.writeString(file, "package shop;\n" + namesAndSources[i + 1]);
+      arguments.add(file.toString());
+    }
+    int result =
+        ToolProvider.getSystemJavaCompiler()
+            .run(null, null, null, arguments.toArray(new String[0]));
+    assertThat(result).isZero();
+    URLClassLoader loader =
+        new URLClassLoader(new URL[] {folder.toUri().toURL()}, getClass().getClassLoader());
+    return loader.loadClass("shop.Application");
+  }
+}
