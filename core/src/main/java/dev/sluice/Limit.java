@@ -31,33 +31,33 @@ public sealed interface Limit {
   }
 
   /** At most {@code limit} in any {@code window}, exact to the microsecond. */
-  static SlidingLog log(long limit, Duration window) {
+  static SlidingLog slidingLog(long limit, Duration window) {
     return new SlidingLog(limit, window);
   }
 
   /** At most {@code limit} in each window aligned to the epoch. */
-  static FixedWindow fixed(long limit, Duration window) {
+  static FixedWindow fixedWindow(long limit, Duration window) {
     return new FixedWindow(limit, Cycle.every(window));
   }
 
   /** At most {@code limit} in each round of a cycle, such as a month in Berlin. */
-  static FixedWindow fixed(long limit, Cycle cycle) {
+  static FixedWindow fixedWindow(long limit, Cycle cycle) {
     return new FixedWindow(limit, cycle);
   }
 
   /** At most {@code limit} in any {@code window}, counted in sixty parts of it. */
-  static SlidingWindow sliding(long limit, Duration window) {
+  static SlidingWindow slidingWindow(long limit, Duration window) {
     return new SlidingWindow(
         limit, window, SlidingWindow.defaultPrecision(checkSpan("per", window)));
   }
 
   /** At most {@code limit} in any {@code window}, counted in parts of {@code precision}. */
-  static SlidingWindow sliding(long limit, Duration window, Duration precision) {
+  static SlidingWindow slidingWindow(long limit, Duration window, Duration precision) {
     return new SlidingWindow(limit, window, precision);
   }
 
   /** At most {@code capacity} at once; {@code refill} come back every {@code period}. */
-  static TokenBucket bucket(long capacity, long refill, Duration period) {
+  static TokenBucket tokenBucket(long capacity, long refill, Duration period) {
     return new TokenBucket(capacity, refill, period);
   }
 

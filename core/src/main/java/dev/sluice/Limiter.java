@@ -16,7 +16,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * The front door: plans a call by the rules in force, asks the store, gives its decision.
  *
- * <p>{@link #ask} answers when the store has; {@link #decide} waits for it. A call that names an
+ * <p>{@link #decideAsync} answers when the store has; {@link #decide} waits for it. A call that names an
  * unknown rule or lacks a facet is an {@link IllegalArgumentException}; a refusal is a value.
  * Thread-safe. Closing it closes its store and its rules.
  */
@@ -52,7 +52,7 @@ public final class Limiter implements AutoCloseable {
   }
 
   /** Judges a call, as soon as the store answers. */
-  public CompletionStage<Decision> ask(Call call) {
+  public CompletionStage<Decision> decideAsync(Call call) {
     Plan plan = source.rules().plan(call, clock);
     List<String> exempt = exempt(call, plan);
     if (plan.charges().isEmpty()) {
@@ -64,20 +64,20 @@ public final class Limiter implements AutoCloseable {
   }
 
   /** Judges a call of cost 1 by one rule, as soon as the store answers. */
-  public CompletionStage<Decision> ask(String rule, Identity identity) {
-    return ask(Call.of(rule, identity));
+  public CompletionStage<Decision> decideAsync(String rule, Identity identity) {
+    return decideAsync(Call.of(rule, identity));
   }
 
   /**
    * Looks, for an operator, at those accounts of a rule that an identity names, also if the caller
    * is exempt or the rule counts by more facets: fails if the store does not answer.
    */
-  public CompletionStage<Decision> look(String rule, Identity identity) {
+  public CompletionStage<Decision> inspectAsync(String rule, Identity identity) {
     return store.look(source.rules().look(rule, identity, clock));
   }
 
   /** Looks at what a call would find, for an operator: fails if the store does not answer. */
-  public CompletionStage<Decision> look(Call call) {
+  public CompletionStage<Decision> inspectAsync(Call call) {
     Plan plan = source.rules().plan(call.peeking(), clock);
     return plan.charges().isEmpty()
         ? CompletableFuture.completedFuture(nothingToPay(plan, List.of()))
@@ -132,17 +132,17 @@ public final class Limiter implements AutoCloseable {
   }
 
   /** Gives back all that a call took; false if its receipt was settled before. */
-  public CompletionStage<Boolean> giveBack(Receipt receipt) {
-    return settle(receipt, 0);
+  public CompletionStage<Boolean> refundAsync(Receipt receipt) {
+    return settleAsync(receipt, 0);
   }
 
   /** Settles a call with what it really cost: less is given back, more is recorded. */
-  public CompletionStage<Boolean> settle(Receipt receipt, long actualCost) {
-    return settle(receipt, Settlement.of(actualCost)).thenApply(Settled::done);
+  public CompletionStage<Boolean> settleAsync(Receipt receipt, long actualCost) {
+    return settleAsync(receipt, Settlement.of(actualCost)).thenApply(Settled::done);
   }
 
   /** Settles a call with what it really cost by each rule, or confirms or forgives it. */
-  public CompletionStage<Settled> settle(Receipt receipt, Settlement settlement) {
+  public CompletionStage<Settled> settleAsync(Receipt receipt, Settlement settlement) {
     settlement.checkAgainst(receipt);
     settlement.checkForgiven(receipt, source.rules());
     return receipt.entries().isEmpty()
@@ -151,12 +151,12 @@ public final class Limiter implements AutoCloseable {
   }
 
   /** Forgets what an identity used of a rule, and its lock; says whether there was anything. */
-  public CompletionStage<Boolean> reset(String rule, Identity identity) {
+  public CompletionStage<Boolean> resetAsync(String rule, Identity identity) {
     return any(accounts(rule, identity), store::reset);
   }
 
   /** Locks an identity out of a rule by hand. */
-  public CompletionStage<List<Restriction>> lock(
+  public CompletionStage<List<Restriction>> lockAsync(
       String rule, Identity identity, Duration length, String reason) {
     Limit.checkSpan("lock", length);
     checkReason(reason);
@@ -177,8 +177,8 @@ public final class Limiter implements AutoCloseable {
   }
 
   /** Ends the lock of an identity and forgets what led to it; says whether there was one. */
-  public CompletionStage<Boolean> lift(String rule, Identity identity) {
-    return lift(rule, identity, false);
+  public CompletionStage<Boolean> liftAsync(String rule, Identity identity) {
+    return liftAsync(rule, identity, false);
   }
 
   /**
@@ -186,7 +186,7 @@ public final class Limiter implements AutoCloseable {
    *
    * @param keepUsage whether what it has used stays, and the locks before it are remembered
    */
-  public CompletionStage<Boolean> lift(String rule, Identity identity, boolean keepUsage) {
+  public CompletionStage<Boolean> liftAsync(String rule, Identity identity, boolean keepUsage) {
     return any(accounts(rule, identity), account -> store.lift(account, keepUsage));
   }
 
@@ -195,11 +195,11 @@ public final class Limiter implements AutoCloseable {
    *
    * @param keepUsage whether what it has used stays, and the locks before it are remembered
    */
-  public CompletionStage<Lifted> liftAndLook(String rule, Identity identity, boolean keepUsage) {
-    return lift(rule, identity, keepUsage)
+  public CompletionStage<Lifted> liftAndInspectAsync(String rule, Identity identity, boolean keepUsage) {
+    return liftAsync(rule, identity, keepUsage)
         .thenCompose(
             wasLocked ->
-                look(rule, identity).thenApply(decision -> new Lifted(wasLocked, decision)));
+                inspectAsync(rule, identity).thenApply(decision -> new Lifted(wasLocked, decision)));
   }
 
   /**
@@ -208,7 +208,7 @@ public final class Limiter implements AutoCloseable {
    * @param limit how many at most, 1 to {@link LockPage#LARGEST}
    * @param after the {@link LockPage#next} of the page before, or null for the first page
    */
-  public CompletionStage<LockPage> locks(@Nullable String rule, int limit, @Nullable String after) {
+  public CompletionStage<LockPage> locksAsync(@Nullable String rule, int limit, @Nullable String after) {
     LockPage.checkLimit(limit);
     return store.locks(rule, limit, after);
   }
@@ -217,7 +217,7 @@ public final class Limiter implements AutoCloseable {
    * The locks that a decision found, with their reasons, for an operator. One that ended since
    * then, or was replaced by another, is left out.
    */
-  public CompletionStage<List<Restriction>> locks(Decision decision) {
+  public CompletionStage<List<Restriction>> locksAsync(Decision decision) {
     Map<Account, Long> ends = new LinkedHashMap<>();
     for (Balance balance : decision.balances()) {
       if (balance.locked()) {

@@ -125,7 +125,7 @@ public record Rule(
     return facets;
   }
 
-  public static Builder named(String name) {
+  public static Builder builder(String name) {
     return new Builder(name);
   }
 

@@ -13,11 +13,11 @@ import org.junit.jupiter.params.provider.CsvSource;
 
 /** Addresses and ranges in exempt and when, compared with what callers' addresses become. */
 class AddressRangesTest {
-  private static final Limit ONE = Limit.log(1, Duration.ofHours(1));
+  private static final Limit ONE = Limit.slidingLog(1, Duration.ofHours(1));
 
   private static boolean isExempt(String wanted, String ip) {
     Rules rules =
-        Rules.of(Rule.named("r").by("ip").limit(ONE).exempt(Map.of("ip", wanted)).build());
+        Rules.of(Rule.builder("r").by("ip").limit(ONE).exempt(Map.of("ip", wanted)).build());
     return rules.isExempt("r", Identity.of("ip", ip));
   }
 
@@ -57,7 +57,7 @@ class AddressRangesTest {
   void rangeIsOneOfSeveralFacetsThatAllHaveToMatch() {
     Rules rules =
         Rules.of(
-            Rule.named("r")
+            Rule.builder("r")
                 .by("ip")
                 .limit(ONE)
                 .exempt(Map.of("ip", "10.0.0.0/8", "member", "probe"))
@@ -72,7 +72,7 @@ class AddressRangesTest {
 
   @Test
   void facetOfAnotherNameIsAnAddressIfTheFacetsSaySo() {
-    Rule rule = Rule.named("r").by("peer").limit(ONE).exempt(Map.of("peer", "10.0.0.0/8")).build();
+    Rule rule = Rule.builder("r").by("peer").limit(ONE).exempt(Map.of("peer", "10.0.0.0/8")).build();
     Facet peer = new Facet("peer", Facet.Source.CLIENT_ADDRESS, "", true);
     Rules rules = Rules.of(List.of(rule), List.of(peer));
 
@@ -88,7 +88,7 @@ class AddressRangesTest {
   void edgeTellsOfRangesThatAreFinerThanItsClients() {
     Rules rules =
         Rules.of(
-            Rule.named("r")
+            Rule.builder("r")
                 .by("ip")
                 .limit(ONE)
                 .exempt(Map.of("ip", "2001:db8::/64"))

@@ -25,24 +25,24 @@ class BadInputTest {
 
   static Stream<Arguments> limits() {
     return Stream.of(
-        bad("fixed 0", () -> Limit.fixed(0, SECOND), "limit: 0 (expected: at least 1)"),
-        bad("log 0", () -> Limit.log(0, SECOND), "limit: 0 (expected: at least 1)"),
-        bad("sliding 0", () -> Limit.sliding(0, SECOND), "limit: 0 (expected: at least 1)"),
-        bad("bucket 0", () -> Limit.bucket(0, 1, SECOND), "capacity: 0 (expected: at least 1)"),
-        bad("refill 0", () -> Limit.bucket(1, 0, SECOND), "refill: 0 (expected: at least 1)"),
-        bad("negative", () -> Limit.fixed(-5, SECOND), "limit: -5 (expected: at least 1)"),
+        bad("fixed 0", () -> Limit.fixedWindow(0, SECOND), "limit: 0 (expected: at least 1)"),
+        bad("log 0", () -> Limit.slidingLog(0, SECOND), "limit: 0 (expected: at least 1)"),
+        bad("sliding 0", () -> Limit.slidingWindow(0, SECOND), "limit: 0 (expected: at least 1)"),
+        bad("bucket 0", () -> Limit.tokenBucket(0, 1, SECOND), "capacity: 0 (expected: at least 1)"),
+        bad("refill 0", () -> Limit.tokenBucket(1, 0, SECOND), "refill: 0 (expected: at least 1)"),
+        bad("negative", () -> Limit.fixedWindow(-5, SECOND), "limit: -5 (expected: at least 1)"),
         bad(
             "too large",
-            () -> Limit.fixed((1L << 52) + 1, SECOND),
+            () -> Limit.fixedWindow((1L << 52) + 1, SECOND),
             "limit: 4503599627370497 (expected: at most 4503599627370496)"),
         bad(
             "log too large",
-            () -> Limit.log(1_000_001, SECOND),
+            () -> Limit.slidingLog(1_000_001, SECOND),
             "limit: 1000001 (expected: at most 1000000 for a sliding log;"
                 + " a sliding window has no such bound)"),
         bad(
             "capacity x period",
-            () -> Limit.bucket(1L << 33, 1, SECOND),
+            () -> Limit.tokenBucket(1L << 33, 1, SECOND),
             "capacity × per: 8589934592 × 1s (expected: at most 2^52 microseconds in all)"));
   }
 
@@ -50,42 +50,42 @@ class BadInputTest {
     Duration third = SECOND.dividedBy(3);
     Duration overflowing = Duration.ofSeconds(Long.MAX_VALUE);
     return Stream.of(
-        bad("zero", () -> Limit.log(1, Duration.ZERO), "per: 0s (expected: longer than 0)"),
+        bad("zero", () -> Limit.slidingLog(1, Duration.ZERO), "per: 0s (expected: longer than 0)"),
         bad(
             "negative",
-            () -> Limit.fixed(1, SECOND.negated()),
+            () -> Limit.fixedWindow(1, SECOND.negated()),
             "per: PT-1S (expected: longer than 0)"),
         bad(
             "overflowing",
-            () -> Limit.fixed(1, overflowing),
+            () -> Limit.fixedWindow(1, overflowing),
             "per: PT2562047788015215H30M7S (expected: at most 3660d)"),
         bad(
             "overflowing bucket",
-            () -> Limit.bucket(1, 1, overflowing),
+            () -> Limit.tokenBucket(1, 1, overflowing),
             "per: PT2562047788015215H30M7S (expected: at most 3660d)"),
         bad(
             "overflowing sliding window",
-            () -> Limit.sliding(1, overflowing),
+            () -> Limit.slidingWindow(1, overflowing),
             "per: PT2562047788015215H30M7S (expected: at most 3660d)"),
         bad(
             "negative sliding window",
-            () -> Limit.sliding(1, SECOND.negated()),
+            () -> Limit.slidingWindow(1, SECOND.negated()),
             "per: PT-1S (expected: longer than 0)"),
         bad(
             "below a microsecond",
-            () -> Limit.log(1, third),
+            () -> Limit.slidingLog(1, third),
             "per: PT0.333333333S (expected: whole microseconds)"),
         bad(
             "precision above the window",
-            () -> Limit.sliding(1, SECOND, Duration.ofSeconds(2)),
+            () -> Limit.slidingWindow(1, SECOND, Duration.ofSeconds(2)),
             "precision: 2s (expected: at most the window, 1s)"),
         bad(
             "precision zero",
-            () -> Limit.sliding(1, SECOND, Duration.ZERO),
+            () -> Limit.slidingWindow(1, SECOND, Duration.ZERO),
             "precision: 0s (expected: longer than 0)"),
         bad(
             "precision too fine",
-            () -> Limit.sliding(1, SECOND, Duration.ofNanos(1_000)),
+            () -> Limit.slidingWindow(1, SECOND, Duration.ofNanos(1_000)),
             "precision: 1us (expected: at least a 3,600th of the window, 1s)"),
         bad(
             "no lock",
@@ -194,39 +194,39 @@ class BadInputTest {
   }
 
   static Stream<Arguments> rules() {
-    Rule.Builder good = Rule.named("login").by("member").limit(Limit.log(1, SECOND));
+    Rule.Builder good = Rule.builder("login").by("member").limit(Limit.slidingLog(1, SECOND));
     Rule login = good.build();
     Facet ip = new Facet("ip", Facet.Source.CLIENT_ADDRESS, "", false);
-    Rules two = Rules.of(login, Rule.named("search").limit(Limit.log(1, SECOND)).build());
+    Rules two = Rules.of(login, Rule.builder("search").limit(Limit.slidingLog(1, SECOND)).build());
     return Stream.of(
         bad(
             "no limits",
-            () -> Rule.named("login").build(),
+            () -> Rule.builder("login").build(),
             "rule 'login': limits: none (expected: at least one)"),
         bad(
             "bad name",
-            () -> Rule.named("a b").limit(Limit.log(1, SECOND)).build(),
+            () -> Rule.builder("a b").limit(Limit.slidingLog(1, SECOND)).build(),
             "rule: 'a b' (expected: letters, digits, '_', '-' or '.', 100 at most)"),
         bad(
             "bad facet",
-            () -> Rule.named("login").by("member+").limit(Limit.log(1, SECOND)).build(),
+            () -> Rule.builder("login").by("member+").limit(Limit.slidingLog(1, SECOND)).build(),
             "rule 'login': facet name: '' (expected: a letter, then letters, digits, '_', '-' or"
                 + " '.', 64 at most)"),
         bad(
             "one identity twice",
-            () -> Rule.named("login").by("ip", "ip").limit(Limit.log(1, SECOND)).build(),
+            () -> Rule.builder("login").by("ip", "ip").limit(Limit.slidingLog(1, SECOND)).build(),
             "rule 'login': by names ip twice (expected: once)"),
         bad(
             "one identity in another order",
-            () -> Rule.named("login").by("a+b", "b+a").limit(Limit.log(1, SECOND)).build(),
+            () -> Rule.builder("login").by("a+b", "b+a").limit(Limit.slidingLog(1, SECOND)).build(),
             "rule 'login': by names b+a twice (expected: once)"),
         bad(
             "one facet twice in an identity",
-            () -> Rule.named("login").by("a+a").limit(Limit.log(1, SECOND)).build(),
+            () -> Rule.builder("login").by("a+a").limit(Limit.slidingLog(1, SECOND)).build(),
             "rule 'login': by: 'a+a' (expected: each facet once)"),
         bad(
             "everyone joined with a facet",
-            () -> Rule.named("login").by("ip+everyone").limit(Limit.log(1, SECOND)).build(),
+            () -> Rule.builder("login").by("ip+everyone").limit(Limit.slidingLog(1, SECOND)).build(),
             "rule 'login': by: 'ip+everyone' (expected: everyone by itself; it counts all callers"
                 + " together)"),
         bad(
@@ -242,7 +242,7 @@ class BadInputTest {
         bad(
             "account of everyone by a facet",
             () ->
-                Rules.of(Rule.named("all").by("everyone").limit(Limit.log(1, SECOND)).build())
+                Rules.of(Rule.builder("all").by("everyone").limit(Limit.slidingLog(1, SECOND)).build())
                     .accounts("all", ANN),
             "rule 'all': the identity has [member] (expected: everyone=all, or no facets)"),
         bad(
@@ -260,7 +260,7 @@ class BadInputTest {
             "rule 'login': by names the unknown facet 'member' (expected: one of [ip])"),
         bad(
             "override for nobody",
-            () -> good.override(Map.of(), null, Terms.of(Limit.log(1, SECOND))),
+            () -> good.override(Map.of(), null, Terms.of(Limit.slidingLog(1, SECOND))),
             "override: without 'when' (expected: the facets it is for)"),
         bad(
             "rule nearly known",
@@ -288,11 +288,11 @@ class BadInputTest {
 
   @Test
   void largestThatIsGoodIsAccepted() {
-    assertThat(Limit.fixed(1L << 52, Durations.LONGEST).quota()).isEqualTo(1L << 52);
-    assertThat(Limit.log(1_000_000, Durations.LONGEST).quota()).isEqualTo(1_000_000);
-    assertThat(Limit.bucket((1L << 52) / 1_000_000, 1L << 52, SECOND).quota())
+    assertThat(Limit.fixedWindow(1L << 52, Durations.LONGEST).quota()).isEqualTo(1L << 52);
+    assertThat(Limit.slidingLog(1_000_000, Durations.LONGEST).quota()).isEqualTo(1_000_000);
+    assertThat(Limit.tokenBucket((1L << 52) / 1_000_000, 1L << 52, SECOND).quota())
         .isEqualTo(4_503_599_627L);
-    assertThat(Limit.sliding(1, SECOND, SECOND).precision()).isEqualTo(SECOND);
+    assertThat(Limit.slidingWindow(1, SECOND, SECOND).precision()).isEqualTo(SECOND);
   }
 
   @Test

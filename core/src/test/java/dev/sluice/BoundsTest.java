@@ -33,7 +33,7 @@ class BoundsTest {
   }
 
   private static Rule.Builder rule(String name) {
-    return Rule.named(name).limit(Limit.log(1_000_000, HOUR));
+    return Rule.builder(name).limit(Limit.slidingLog(1_000_000, HOUR));
   }
 
   // ---- Identities -----------------------------------------------------------------------------
@@ -144,9 +144,9 @@ class BoundsTest {
 
   @Test
   void callThatMeetsMoreThan256LimitsIsRefused() {
-    Rule.Builder many = Rule.named("many");
-    IntStream.range(0, 16).forEach(i -> many.limit(Limit.fixed(9, HOUR)));
-    Rules rules = Rules.of(many.build(), Rule.named("one").limit(Limit.fixed(9, HOUR)).build());
+    Rule.Builder many = Rule.builder("many");
+    IntStream.range(0, 16).forEach(i -> many.limit(Limit.fixedWindow(9, HOUR)));
+    Rules rules = Rules.of(many.build(), Rule.builder("one").limit(Limit.fixedWindow(9, HOUR)).build());
     Identity sixteen = Identity.of(facets(16));
 
     assertThat(rules.plan(Call.of("many", sixteen), CLOCK).charges()).hasSize(16);
@@ -158,8 +158,8 @@ class BoundsTest {
   @Test
   void ruleThatNoCallCouldPayIsRefused() {
     String[] by = IntStream.range(0, 65).mapToObj(i -> "f" + i).toArray(String[]::new);
-    Rule.Builder many = Rule.named("many").by(List.of(by).subList(0, 17).toArray(new String[0]));
-    IntStream.range(0, 16).forEach(i -> many.limit(Limit.fixed(9, HOUR)));
+    Rule.Builder many = Rule.builder("many").by(List.of(by).subList(0, 17).toArray(new String[0]));
+    IntStream.range(0, 16).forEach(i -> many.limit(Limit.fixedWindow(9, HOUR)));
 
     refused(
         () -> rule("wide").by(by).build(), "rule 'wide': by: 65 identities (expected: at most 64)");
@@ -177,15 +177,15 @@ class BoundsTest {
     Rules rules = Rules.of(rule("log").build());
     try (Limiter limiter = Limiter.of(MemoryStore.create(), rules)) {
       refused(
-          () -> limiter.lock("log", ANN, HOUR, "x".repeat(257)),
+          () -> limiter.lockAsync("log", ANN, HOUR, "x".repeat(257)),
           "reason: 257 characters (expected: at most 256)");
       refused(
-          () -> limiter.lock("log", ANN, HOUR, "a\nb"),
+          () -> limiter.lockAsync("log", ANN, HOUR, "a\nb"),
           "reason: 'a\\u000ab' (expected: well-formed text without control characters)");
       refused(
-          () -> limiter.lock("log", ANN, HOUR, "a\ud800"),
+          () -> limiter.lockAsync("log", ANN, HOUR, "a\ud800"),
           "reason: 'a\\ud800' (expected: well-formed text without control characters)");
-      assertThat(limiter.lock("log", ANN, HOUR, "ü".repeat(256)).toCompletableFuture().join())
+      assertThat(limiter.lockAsync("log", ANN, HOUR, "ü".repeat(256)).toCompletableFuture().join())
           .hasSize(1);
     }
   }

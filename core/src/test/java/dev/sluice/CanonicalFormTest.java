@@ -23,14 +23,14 @@ import org.junit.jupiter.params.provider.ValueSource;
 class CanonicalFormTest {
   private static final InstantSource CLOCK = InstantSource.system();
   private static final Facet LOGIN = facet(false, NFKC, TRIM, LOWERCASE);
-  private static final Terms TERMS = Terms.of(Limit.log(2, Duration.ofHours(1)));
+  private static final Terms TERMS = Terms.of(Limit.slidingLog(2, Duration.ofHours(1)));
 
   private static Facet facet(boolean secret, Facet.Normalization... steps) {
     return new Facet("login", Facet.Source.QUERY, "login", secret, Set.of(steps));
   }
 
   private static Rule.Builder signIn() {
-    return Rule.named("signIn").by("login").limit(TERMS.limits().get(0));
+    return Rule.builder("signIn").by("login").limit(TERMS.limits().get(0));
   }
 
   private static Rules rules(Facet facet, Rule.Builder rule) {
@@ -133,7 +133,7 @@ class CanonicalFormTest {
 
   @Test
   void exemptionsAndOverridesMatchEverySpelling() {
-    Terms more = Terms.of(Limit.log(9, Duration.ofHours(1)));
+    Terms more = Terms.of(Limit.slidingLog(9, Duration.ofHours(1)));
     Rules rules =
         rules(
             LOGIN,
@@ -151,14 +151,14 @@ class CanonicalFormTest {
   void operatorsReachAnAccountByAnySpelling() {
     try (Limiter limiter = Limiter.of(MemoryStore.create(), rules(LOGIN, signIn()))) {
       limiter
-          .lock("signIn", login("ANN"), Duration.ofHours(1), "by hand")
+          .lockAsync("signIn", login("ANN"), Duration.ofHours(1), "by hand")
           .toCompletableFuture()
           .join();
 
       assertThat(limiter.decide("signIn", login("ann")).locked()).isTrue();
-      assertThat(limiter.lift("signIn", login(" Ann ")).toCompletableFuture().join()).isTrue();
+      assertThat(limiter.liftAsync("signIn", login(" Ann ")).toCompletableFuture().join()).isTrue();
       assertThat(limiter.decide("signIn", login("ann")).allowed()).isTrue();
-      assertThat(limiter.reset("signIn", login("aNN")).toCompletableFuture().join()).isTrue();
+      assertThat(limiter.resetAsync("signIn", login("aNN")).toCompletableFuture().join()).isTrue();
     }
   }
 

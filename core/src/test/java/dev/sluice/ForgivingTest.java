@@ -20,17 +20,17 @@ class ForgivingTest {
           MemoryStore.create(),
           Rules.of(
               List.of(
-                  Rule.named("Login")
+                  Rule.builder("Login")
                       .by("login+ip", "login", "ip")
-                      .limit(Limit.log(3, Duration.ofMinutes(30)))
+                      .limit(Limit.slidingLog(3, Duration.ofMinutes(30)))
                       .build(),
-                  Rule.named("All")
+                  Rule.builder("All")
                       .by("login", Rule.EVERYONE)
-                      .limit(Limit.log(3, Duration.ofMinutes(30)))
+                      .limit(Limit.slidingLog(3, Duration.ofMinutes(30)))
                       .build(),
-                  Rule.named("Office")
+                  Rule.builder("Office")
                       .by("desk", "login")
-                      .limit(Limit.log(3, Duration.ofMinutes(30)))
+                      .limit(Limit.slidingLog(3, Duration.ofMinutes(30)))
                       .build()),
               List.of(
                   new Facet("login", Facet.Source.QUERY, "login", false),
@@ -60,7 +60,7 @@ class ForgivingTest {
 
     Settled settled =
         limiter
-            .settle(receipt, Settlement.GIVEN_BACK.forgiving("login", "ip+login"))
+            .settleAsync(receipt, Settlement.GIVEN_BACK.forgiving("login", "ip+login"))
             .toCompletableFuture()
             .join();
 
@@ -82,13 +82,13 @@ class ForgivingTest {
   void addressThatTheCallerSuppliesIsNeverForgivenEither() {
     Rules rules =
         Rules.of(
-            List.of(Rule.named("Login").by("ip").limit(Limit.log(3, Duration.ofHours(1))).build()),
+            List.of(Rule.builder("Login").by("ip").limit(Limit.slidingLog(3, Duration.ofHours(1))).build()),
             List.of(new Facet("ip", Facet.Source.CALLER, "", false)));
     try (Limiter own = Limiter.of(MemoryStore.create(), rules)) {
       Receipt receipt =
           ((Decision.Allowed) own.decide(Call.of("Login", ANN).reserving())).receipt();
 
-      assertThatThrownBy(() -> own.settle(receipt, Settlement.GIVEN_BACK.forgiving("ip")))
+      assertThatThrownBy(() -> own.settleAsync(receipt, Settlement.GIVEN_BACK.forgiving("ip")))
           .hasMessageContaining("forgive: 'ip' is the client's address alone");
     }
   }
@@ -116,22 +116,22 @@ class ForgivingTest {
   void facetThatTheCallDidNotHaveCanBeNamed() {
     Rules rules =
         Rules.of(
-            Rule.named("Login")
+            Rule.builder("Login")
                 .by("login", "device")
                 .missing(Rule.Missing.SKIP)
-                .limit(Limit.log(3, Duration.ofMinutes(30)))
+                .limit(Limit.slidingLog(3, Duration.ofMinutes(30)))
                 .build());
     try (Limiter skipping = Limiter.of(MemoryStore.create(), rules)) {
       Decision decision = skipping.decide(Call.of("Login", Identity.of("login", "ann")));
       Receipt receipt = ((Decision.Allowed) decision).receipt();
 
       Settlement both = new Settlement(0L, Map.of(), Set.of("login", "device"));
-      assertThat(skipping.settle(receipt, both).toCompletableFuture().join().done()).isTrue();
+      assertThat(skipping.settleAsync(receipt, both).toCompletableFuture().join().done()).isTrue();
     }
   }
 
   private void assertRefused(Receipt receipt, String forgiven, String why) {
-    assertThatThrownBy(() -> limiter.settle(receipt, Settlement.GIVEN_BACK.forgiving(forgiven)))
+    assertThatThrownBy(() -> limiter.settleAsync(receipt, Settlement.GIVEN_BACK.forgiving(forgiven)))
         .isInstanceOf(IllegalArgumentException.class)
         .hasMessageStartingWith(why);
   }

@@ -229,7 +229,7 @@ class FuzzTest {
 
   private static Identity secret() {
     Facet key = new Facet("key", Facet.Source.HEADER, "X-Key", true);
-    Rule rule = Rule.named("r").by("key").limit(Limit.log(1, Duration.ofSeconds(1))).build();
+    Rule rule = Rule.builder("r").by("key").limit(Limit.slidingLog(1, Duration.ofSeconds(1))).build();
     return Rules.of(List.of(rule), List.of(key))
         .accounts("r", Identity.of("key", "hush"))
         .get(0)

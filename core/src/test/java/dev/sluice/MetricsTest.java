@@ -14,15 +14,15 @@ class MetricsTest {
   private static final Identity ANN = Identity.of("login", "ann");
   private static final Rules RULES =
       Rules.of(
-          Rule.named("Login")
+          Rule.builder("Login")
               .by("login")
-              .limit(Limit.log(1, Duration.ofMinutes(1)))
+              .limit(Limit.slidingLog(1, Duration.ofMinutes(1)))
               .lock(Duration.ofMinutes(5))
               .build(),
-          Rule.named("Daily").by("login").limit(Limit.log(9, Duration.ofDays(1))).build(),
-          Rule.named("Trial")
+          Rule.builder("Daily").by("login").limit(Limit.slidingLog(9, Duration.ofDays(1))).build(),
+          Rule.builder("Trial")
               .by("login")
-              .limit(Limit.log(1, Duration.ofHours(1)))
+              .limit(Limit.slidingLog(1, Duration.ofHours(1)))
               .shadow()
               .build());
 

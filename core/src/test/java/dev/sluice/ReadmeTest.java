@@ -27,7 +27,7 @@ class ReadmeTest {
   void linesOfTheReadmeDoWhatTheySay() {
     // README begins
     Rule signIn =
-        Rule.named("signIn").by("login").limit(Limit.log(3, Duration.ofMinutes(30))).build();
+        Rule.builder("signIn").by("login").limit(Limit.slidingLog(3, Duration.ofMinutes(30))).build();
     Limiter limiter = Limiter.of(MemoryStore.create(), Rules.of(signIn));
     Identity ann = Identity.of("login", "ann");
 
@@ -38,7 +38,7 @@ class ReadmeTest {
     Duration wait = fourth.retryAfter().orElseThrow(); // just under 30 minutes
     // README ends
 
-    Decision fifth = limiter.ask("signIn", ann).toCompletableFuture().join();
+    Decision fifth = limiter.decideAsync("signIn", ann).toCompletableFuture().join();
     assertThat(fifth).isInstanceOf(Decision.Denied.class);
     assertThat(first).isInstanceOf(Decision.Allowed.class);
     assertThat(first.balances().get(0).remaining()).isEqualTo(2);

@@ -76,7 +76,7 @@ final class Contenders {
       boolean cachesDenials) {
     Limiter limiter =
         Limiter.of(
-            RedisStore.at(uri).deadline(Duration.ofSeconds(20)).cacheDenials(cachesDenials).open(),
+            RedisStore.builder(uri).deadline(Duration.ofSeconds(20)).cacheDenials(cachesDenials).build(),
             Rules.of(rule));
     return new Plain(
         name,
@@ -90,7 +90,7 @@ final class Contenders {
   static Contender borrowing(String name, String uri, Rule rule) {
     Limiter limiter =
         Limiter.of(
-            RedisStore.at(uri).deadline(Duration.ofSeconds(20)).cacheDenials(false).open(),
+            RedisStore.builder(uri).deadline(Duration.ofSeconds(20)).cacheDenials(false).build(),
             Rules.of(rule));
     return new Plain(
         name,

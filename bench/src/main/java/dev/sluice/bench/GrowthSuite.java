@@ -51,9 +51,9 @@ final class GrowthSuite {
       figures.measuredOn(server.version());
       GrowthSuite suite = new GrowthSuite(server, extent, figures);
       suite.rules();
-      suite.limitSize("tokenBucket", limit -> Limit.bucket(limit, 1, RedisSuite.HOUR));
-      suite.limitSize("fixedWindow", limit -> Limit.fixed(limit, RedisSuite.HOUR));
-      suite.limitSize("slidingWindow", limit -> Limit.sliding(limit, RedisSuite.HOUR));
+      suite.limitSize("tokenBucket", limit -> Limit.tokenBucket(limit, 1, RedisSuite.HOUR));
+      suite.limitSize("fixedWindow", limit -> Limit.fixedWindow(limit, RedisSuite.HOUR));
+      suite.limitSize("slidingWindow", limit -> Limit.slidingWindow(limit, RedisSuite.HOUR));
       suite.logSize();
       suite.limitsPerRule();
       suite.accounts(
@@ -74,7 +74,7 @@ final class GrowthSuite {
   private void limitsPerRule() {
     List<Limit> eight = new ArrayList<>();
     for (int i = 0; i < 8; i++) {
-      eight.add(Limit.bucket(100_000 + i, 100, RedisSuite.HOUR));
+      eight.add(Limit.tokenBucket(100_000 + i, 100, RedisSuite.HOUR));
     }
     List<Contender> contenders = new ArrayList<>();
     for (int size : LIMITS_PER_RULE) {
@@ -86,7 +86,7 @@ final class GrowthSuite {
   /** The accounts of all sizes are there before any is measured. */
   private void accounts(List<Integer> sizes) {
     server.commands().flushall();
-    Limit limit = Limit.bucket(100_000, 1, RedisSuite.HOUR);
+    Limit limit = Limit.tokenBucket(100_000, 1, RedisSuite.HOUR);
     String[] names = Extent.names(sizes.get(sizes.size() - 1));
     Contender all = sluice("accounts", List.of(limit));
     ClosedLoop.each(all::decide, names, 512);
@@ -106,7 +106,7 @@ final class GrowthSuite {
     List<Point> points = new ArrayList<>();
     for (int size : LIMIT_SIZES) {
       Rule rule =
-          Rule.named("log-" + size).by("login").limit(Limit.log(size, RedisSuite.HOUR)).build();
+          Rule.builder("log-" + size).by("login").limit(Limit.slidingLog(size, RedisSuite.HOUR)).build();
       fill(rule, few, extent.isQuick() && size > 10_000 ? size / 20 : size / 2);
       Contender borrowing = Contenders.borrowing(rule.name(), server.uri(), rule);
       contenders.add(borrowing);
@@ -127,7 +127,7 @@ final class GrowthSuite {
   }
 
   private Contender sluice(String name, List<Limit> limits) {
-    Rule.Builder rule = Rule.named(name).by("login");
+    Rule.Builder rule = Rule.builder(name).by("login");
     limits.forEach(rule::limit);
     return Contenders.sluice(
         name, server.uri(), rule.build(), key -> Identity.of("login", key), false);
@@ -201,9 +201,9 @@ final class GrowthSuite {
     List<Rule> rules = new ArrayList<>();
     for (int i = 0; i < count; i++) {
       rules.add(
-          Rule.named(ruleName(i))
+          Rule.builder(ruleName(i))
               .by("login")
-              .limit(Limit.bucket(1_000_000_000, 1_000_000, Duration.ofSeconds(1)))
+              .limit(Limit.tokenBucket(1_000_000_000, 1_000_000, Duration.ofSeconds(1)))
               .build());
     }
     return Limiter.of(MemoryStore.create(), Rules.of(rules));

@@ -71,13 +71,13 @@ public class MemoryBenchmark {
         Limiter.of(
             MemoryStore.create(),
             Rules.of(
-                rule("signIn", Limit.bucket(CAPACITY, REFILL, PERIOD)),
-                rule("fixedWindow", Limit.fixed(CAPACITY, PERIOD)),
-                rule("slidingWindow", Limit.sliding(CAPACITY, PERIOD, Duration.ofSeconds(1))),
-                rule("slidingLog", Limit.log(1_000, Duration.ofSeconds(1)))));
+                rule("signIn", Limit.tokenBucket(CAPACITY, REFILL, PERIOD)),
+                rule("fixedWindow", Limit.fixedWindow(CAPACITY, PERIOD)),
+                rule("slidingWindow", Limit.slidingWindow(CAPACITY, PERIOD, Duration.ofSeconds(1))),
+                rule("slidingLog", Limit.slidingLog(1_000, Duration.ofSeconds(1)))));
 
     private static Rule rule(String name, Limit limit) {
-      return Rule.named(name).by("login").limit(limit).build();
+      return Rule.builder(name).by("login").limit(limit).build();
     }
 
     boolean decide(String rule, String name) {

@@ -26,10 +26,10 @@ final class RedisSuite {
   private static final List<Integer> IN_FLIGHT = List.of(64, 512, 1);
 
   /** A limit of 100, which no caller reaches while it is measured. */
-  static final Rule SLIDING_LOG = kind("slidingLog", Limit.log(100, HOUR));
+  static final Rule SLIDING_LOG = kind("slidingLog", Limit.slidingLog(100, HOUR));
 
   static final Rule TOKEN_BUCKET =
-      kind("tokenBucket", Limit.bucket(AMPLE.capacity(), AMPLE.refill(), AMPLE.period()));
+      kind("tokenBucket", Limit.tokenBucket(AMPLE.capacity(), AMPLE.refill(), AMPLE.period()));
 
   private static final List<String> ALONE = List.of("INCR", "Sluice", "Bucket4j");
 
@@ -59,9 +59,9 @@ final class RedisSuite {
   }
 
   static Rule bucketRule(Allowance allowance) {
-    return Rule.named("signIn")
+    return Rule.builder("signIn")
         .by("login")
-        .limit(Limit.bucket(allowance.capacity(), allowance.refill(), allowance.period()))
+        .limit(Limit.tokenBucket(allowance.capacity(), allowance.refill(), allowance.period()))
         .build();
   }
 
@@ -234,7 +234,7 @@ final class RedisSuite {
     Duration part = Duration.ofMillis(50);
     Duration window = part.multipliedBy(PARTS);
     server.commands().flushall();
-    Contender weighed = sluice(kind("weighed", Limit.sliding(100_000, window, part)));
+    Contender weighed = sluice(kind("weighed", Limit.slidingWindow(100_000, window, part)));
     ClosedLoop.each(weighed::decide, new String[] {"first"}, 1);
     long before = server.bytesOfAllKeys();
     String[] names = Extent.names(WEIGHED_WINDOWS);
@@ -261,15 +261,15 @@ final class RedisSuite {
     List<Contender> all = new ArrayList<>();
     all.add(Contenders.incr(uri));
     all.add(sluice(TOKEN_BUCKET));
-    all.add(sluice(kind("fixedWindow", Limit.fixed(100_000, HOUR))));
-    all.add(sluice(kind("slidingWindow", Limit.sliding(100_000, HOUR, HOUR.dividedBy(PARTS)))));
+    all.add(sluice(kind("fixedWindow", Limit.fixedWindow(100_000, HOUR))));
+    all.add(sluice(kind("slidingWindow", Limit.slidingWindow(100_000, HOUR, HOUR.dividedBy(PARTS)))));
     all.add(sluice(SLIDING_LOG));
     Rule plan =
-        Rule.named("plan")
+        Rule.builder("plan")
             .by("login", "ip")
-            .limit(Limit.bucket(100_000, 100, HOUR))
-            .limit(Limit.bucket(200_000, 200, HOUR))
-            .limit(Limit.fixed(1_000_000, HOUR))
+            .limit(Limit.tokenBucket(100_000, 100, HOUR))
+            .limit(Limit.tokenBucket(200_000, 200, HOUR))
+            .limit(Limit.fixedWindow(1_000_000, HOUR))
             .build();
     all.add(
         Contenders.sluice("plan3x2", uri, plan, key -> Identity.of("login", key, "ip", key), true));
@@ -297,7 +297,7 @@ final class RedisSuite {
 
   /** A rule of its own for each kind: the same name would be the same accounts. */
   private static Rule kind(String name, Limit limit) {
-    return Rule.named(name).by("login").limit(limit).build();
+    return Rule.builder(name).by("login").limit(limit).build();
   }
 
   private Contender sluice(Rule rule) {

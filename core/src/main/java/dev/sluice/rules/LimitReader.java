@@ -112,8 +112,8 @@ final class LimitReader {
     Duration per = named("per", () -> window(parts.group(2), parts.group(1)));
     String precision = parts.group(3);
     return precision == null
-        ? Limit.log(count, per)
-        : Limit.sliding(count, per, named("precision", () -> Values.duration(precision)));
+        ? Limit.slidingLog(count, per)
+        : Limit.slidingWindow(count, per, named("precision", () -> Values.duration(precision)));
   }
 
   /** How to write what was tried, as far as that can be told; else every form there is. */
@@ -150,14 +150,14 @@ final class LimitReader {
       Duration per = parts.need("per", LimitReader::window, "a duration such as 1s");
       return capacity == null || refill == null || per == null
           ? null
-          : parts.build("capacity", () -> Limit.bucket(capacity, refill, per));
+          : parts.build("capacity", () -> Limit.tokenBucket(capacity, refill, per));
     }
     Long count = parts.need("limit", Values::number, "how many may pass");
     if (kind.equals("fixed-window")) {
       Cycle cycle = cycle(parts);
       return count == null || cycle == null
           ? null
-          : parts.build("limit", () -> Limit.fixed(count, cycle));
+          : parts.build("limit", () -> Limit.fixedWindow(count, cycle));
     }
     Duration per = parts.need("per", LimitReader::window, "a duration such as 30m");
     Duration precision = parts.read("precision", Values::duration);
@@ -170,11 +170,11 @@ final class LimitReader {
   private static Limit sliding(
       String kind, long count, Duration per, @Nullable Duration precision) {
     if (kind.equals("sliding-log")) {
-      return Limit.log(count, per);
+      return Limit.slidingLog(count, per);
     }
     return precision == null
-        ? Limit.sliding(count, Limit.checkSpan("per", per))
-        : Limit.sliding(count, per, precision);
+        ? Limit.slidingWindow(count, Limit.checkSpan("per", per))
+        : Limit.slidingWindow(count, per, precision);
   }
 
   private static Duration window(Node node) {

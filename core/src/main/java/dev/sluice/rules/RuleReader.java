@@ -56,7 +56,7 @@ final class RuleReader {
   /** By how much of an IPv6 address edges count a client, unless they are told otherwise. */
   private static final int CLIENT_BITS = 64;
 
-  private static final Terms ANY = Terms.of(Limit.log(1, Duration.ofSeconds(1)));
+  private static final Terms ANY = Terms.of(Limit.slidingLog(1, Duration.ofSeconds(1)));
 
   private final Findings findings;
   private final String name;

@@ -173,7 +173,7 @@ final class XmlRules {
       return;
     }
     try {
-      Rule.Builder builder = Rule.named(action).limit(Limit.log(count, window));
+      Rule.Builder builder = Rule.builder(action).limit(Limit.slidingLog(count, window));
       Rule built = (lock == null ? builder : builder.lock(Lock.of(lock))).build();
       rules.put(action, built);
       int line = tag.line("BlockDuration");

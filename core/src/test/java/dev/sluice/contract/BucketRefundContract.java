@@ -23,16 +23,16 @@ public interface BucketRefundContract {
   @Test
   default void whatRefilledIsNotGivenToTwoCalls() {
     Scene scene = scene();
-    Rule rule = rule(Limit.bucket(2, 1, Duration.ofMillis(600)));
+    Rule rule = rule(Limit.tokenBucket(2, 1, Duration.ofMillis(600)));
     Receipt first = scene.receipt(rule, 1);
     scene.clock.advance(Duration.ofMillis(144));
     Receipt second = scene.receipt(rule, 1);
     scene.clock.advance(Duration.ofMillis(230));
-    await(scene.limiter(rule).giveBack(first));
+    await(scene.limiter(rule).refundAsync(first));
     scene.clock.advance(Duration.ofMillis(226));
     scene.take(rule, 1);
 
-    await(scene.limiter(rule).giveBack(second));
+    await(scene.limiter(rule).refundAsync(second));
 
     // 600 ms would be exact. What the first got back is rounded up to a whole token.
     assertThat(scene.told(scene.peek(rule, 1)))
@@ -42,7 +42,7 @@ public interface BucketRefundContract {
   @Test
   default void takesThatOverlapGetAllOfItBackWhileTheBucketLacksIt() {
     Scene scene = scene();
-    Rule rule = rule(Limit.bucket(1_000, 1, Duration.ofSeconds(1)));
+    Rule rule = rule(Limit.tokenBucket(1_000, 1, Duration.ofSeconds(1)));
     List<Receipt> receipts = new ArrayList<>();
     for (int i = 0; i < 10; i++) {
       receipts.add(scene.receipt(rule, 50));
@@ -50,7 +50,7 @@ public interface BucketRefundContract {
     }
 
     for (Receipt receipt : receipts) {
-      await(scene.limiter(rule).settle(receipt, 25));
+      await(scene.limiter(rule).settleAsync(receipt, 25));
     }
 
     assertThat(scene.told(scene.peek(rule, 1))).isEqualTo("allowed [760 of 1000, reset 4m]");
@@ -59,18 +59,18 @@ public interface BucketRefundContract {
   @Test
   default void receiptFromBeforeTheBucketWasFullAgainGivesNothingBack() {
     Scene scene = scene();
-    Rule rule = rule(Limit.bucket(4, 1, Duration.ofMinutes(1)));
+    Rule rule = rule(Limit.tokenBucket(4, 1, Duration.ofMinutes(1)));
     Receipt first = scene.receipt(rule, 1);
     Receipt second = scene.receipt(rule, 2);
     Receipt third = scene.receipt(rule, 1);
     scene.clock.advanceMicros(1);
     for (Receipt receipt : List.of(first, third)) {
-      await(scene.limiter(rule).giveBack(receipt));
+      await(scene.limiter(rule).refundAsync(receipt));
     }
     scene.clock.advance(Duration.ofMinutes(2));
     assertThat(scene.told(scene.take(rule, 4))).isEqualTo("allowed [0 of 4, reset 4m]");
 
-    await(scene.limiter(rule).giveBack(second));
+    await(scene.limiter(rule).refundAsync(second));
 
     assertThat(scene.left(rule)).isZero();
   }
@@ -90,7 +90,7 @@ public interface BucketRefundContract {
     private final Scene scene;
     private final int seed;
     private final Random random;
-    private final Rule rule = rule(Limit.bucket(6, 1, Duration.ofMillis(600)));
+    private final Rule rule = rule(Limit.tokenBucket(6, 1, Duration.ofMillis(600)));
     private final List<Receipt> open = new ArrayList<>();
     private final List<long[]> takes = new ArrayList<>();
     private final StringBuilder story = new StringBuilder();
@@ -130,7 +130,7 @@ public interface BucketRefundContract {
       long cost = receipt.entries().get(0).cost();
       long actual = random.nextInt((int) cost);
       story.append(" settle ").append(receipt.takenAtMicros()).append(" with ").append(actual);
-      if (await(scene.limiter(rule).settle(receipt, actual))) {
+      if (await(scene.limiter(rule).settleAsync(receipt, actual))) {
         for (long[] take : takes) {
           if (take[0] == receipt.takenAtMicros() && take[1] == cost) {
             take[1] = actual;

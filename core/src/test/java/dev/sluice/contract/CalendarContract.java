@@ -24,7 +24,7 @@ public interface CalendarContract {
   /** Uses a window up at a moment and sees that it ends at exactly another. */
   private void window(Cycle cycle, String from, String end) {
     Scene scene = scene();
-    Rule rule = rule(Limit.fixed(2, cycle));
+    Rule rule = rule(Limit.fixedWindow(2, cycle));
     Instant start = Instant.parse(from);
     Instant edge = Instant.parse(end);
     scene.clock.set(start);

@@ -79,7 +79,7 @@ public interface ChangeContract {
         .map(
             limit ->
                 limit instanceof Limit.TokenBucket bucket
-                    ? Limit.bucket(bucket.capacity(), 1, WINDOW)
+                    ? Limit.tokenBucket(bucket.capacity(), 1, WINDOW)
                     : limit)
         .toList();
   }
@@ -102,8 +102,8 @@ public interface ChangeContract {
   @Test
   default void bucketKeepsItsTokensThatAreOutWhenItsRateChanges() {
     Scene scene = scene();
-    Rule fast = rule(Limit.bucket(10, 10, Duration.ofSeconds(1)));
-    Rule slow = rule(Limit.bucket(10, 1, Duration.ofSeconds(1)));
+    Rule fast = rule(Limit.tokenBucket(10, 10, Duration.ofSeconds(1)));
+    Rule slow = rule(Limit.tokenBucket(10, 1, Duration.ofSeconds(1)));
     scene.take(fast, 6);
     scene.clock.advance(Duration.ofMillis(150));
 
@@ -115,31 +115,31 @@ public interface ChangeContract {
   @Test
   default void bucketThatShrinksOwesWhatIsOut() {
     Scene scene = scene();
-    scene.take(rule(Limit.bucket(10, 1, Duration.ofSeconds(1))), 8);
+    scene.take(rule(Limit.tokenBucket(10, 1, Duration.ofSeconds(1))), 8);
 
-    assertThat(scene.told(scene.peek(rule(Limit.bucket(5, 1, Duration.ofSeconds(1))), 1)))
+    assertThat(scene.told(scene.peek(rule(Limit.tokenBucket(5, 1, Duration.ofSeconds(1))), 1)))
         .isEqualTo("denied [0 of 5, retry 4s, reset 8s]");
-    assertThat(scene.told(scene.peek(rule(Limit.bucket(5, 2, Duration.ofSeconds(1))), 1)))
+    assertThat(scene.told(scene.peek(rule(Limit.tokenBucket(5, 2, Duration.ofSeconds(1))), 1)))
         .isEqualTo("denied [0 of 5, retry 2s, reset 4s]");
   }
 
   @Test
   default void bucketWhoseRateChangesOwesNoMoreThanItsCapacityAndItsDebt() {
     Scene scene = scene();
-    scene.take(rule(Limit.bucket(10, 1, Duration.ofSeconds(1))), 10);
+    scene.take(rule(Limit.tokenBucket(10, 1, Duration.ofSeconds(1))), 10);
 
-    assertThat(scene.told(scene.peek(rule(Limit.bucket(2, 2, Duration.ofSeconds(1))), 1)))
+    assertThat(scene.told(scene.peek(rule(Limit.tokenBucket(2, 2, Duration.ofSeconds(1))), 1)))
         .isEqualTo("denied [0 of 2, retry 1s500ms, reset 2s]");
     assertThat(
-            scene.told(scene.peek(rule(Limit.bucket(2, 2, Duration.ofSeconds(1)).withDebt(0)), 1)))
+            scene.told(scene.peek(rule(Limit.tokenBucket(2, 2, Duration.ofSeconds(1)).withDebt(0)), 1)))
         .isEqualTo("denied [0 of 2, retry 500ms, reset 1s]");
   }
 
   @Test
   default void capacityCutByMoreThanHalfAndBackForgetsNothing() {
     Scene scene = scene();
-    Rule large = rule(Limit.bucket(1_500, 1, Duration.ofHours(1)));
-    Rule small = rule(Limit.bucket(500, 1, Duration.ofHours(1)));
+    Rule large = rule(Limit.tokenBucket(1_500, 1, Duration.ofHours(1)));
+    Rule small = rule(Limit.tokenBucket(500, 1, Duration.ofHours(1)));
     scene.take(large, 1_100);
 
     assertThat(scene.take(small, 1).retryAfter()).contains(Duration.ofHours(601));
@@ -154,8 +154,8 @@ public interface ChangeContract {
   @Test
   default void capacityCutAndRaisedUnderLoadPassesTheExactNumber() throws InterruptedException {
     Scene scene = scene();
-    Limiter large = scene.limiter(rule(Limit.bucket(1_500, 1, Duration.ofHours(1))));
-    Limiter small = scene.limiter(rule(Limit.bucket(500, 1, Duration.ofHours(1))));
+    Limiter large = scene.limiter(rule(Limit.tokenBucket(1_500, 1, Duration.ofHours(1))));
+    Limiter small = scene.limiter(rule(Limit.tokenBucket(500, 1, Duration.ofHours(1))));
     AtomicLong passed = new AtomicLong();
     List<Thread> threads = new ArrayList<>();
     for (int t = 0; t < 8; t++) {
@@ -176,26 +176,26 @@ public interface ChangeContract {
     }
 
     assertThat(passed).hasValue(1_500);
-    assertThat(scene.left(rule(Limit.bucket(1_600, 1, Duration.ofHours(1))))).isEqualTo(100);
+    assertThat(scene.left(rule(Limit.tokenBucket(1_600, 1, Duration.ofHours(1))))).isEqualTo(100);
   }
 
   @Test
   default void logOfALongerWindowStillKnowsItsCalls() {
     Scene scene = scene();
-    scene.take(rule(Limit.log(3, WINDOW)), 2);
+    scene.take(rule(Limit.slidingLog(3, WINDOW)), 2);
     scene.clock.advance(Duration.ofSeconds(6));
 
-    assertThat(scene.told(scene.peek(rule(Limit.log(3, Duration.ofMinutes(1))), 1)))
+    assertThat(scene.told(scene.peek(rule(Limit.slidingLog(3, Duration.ofMinutes(1))), 1)))
         .isEqualTo("allowed [1 of 3, reset 54s]");
-    assertThat(scene.told(scene.peek(rule(Limit.log(3, Duration.ofSeconds(5))), 1)))
+    assertThat(scene.told(scene.peek(rule(Limit.slidingLog(3, Duration.ofSeconds(5))), 1)))
         .isEqualTo("allowed [3 of 3, reset 0s]");
   }
 
   @Test
   default void fixedWindowKeepsItsCountIfItsOldRoundReachesIntoTheNew() {
     Scene scene = scene();
-    Rule small = rule(Limit.fixed(5, WINDOW));
-    Rule large = rule(Limit.fixed(5, Duration.ofMinutes(1)));
+    Rule small = rule(Limit.fixedWindow(5, WINDOW));
+    Rule large = rule(Limit.fixedWindow(5, Duration.ofMinutes(1)));
     scene.clock.advance(Duration.ofSeconds(21));
     scene.take(small, 4);
 
@@ -207,8 +207,8 @@ public interface ChangeContract {
   @Test
   default void slidingWindowKeepsItsCountsWhenItsPrecisionChanges() {
     Scene scene = scene();
-    Rule fine = rule(Limit.sliding(4, WINDOW, Duration.ofSeconds(1)));
-    Rule coarse = rule(Limit.sliding(4, WINDOW, Duration.ofSeconds(5)));
+    Rule fine = rule(Limit.slidingWindow(4, WINDOW, Duration.ofSeconds(1)));
+    Rule coarse = rule(Limit.slidingWindow(4, WINDOW, Duration.ofSeconds(5)));
     scene.take(fine, 2);
     scene.clock.advance(Duration.ofSeconds(7));
     scene.take(fine, 1);
@@ -225,8 +225,8 @@ public interface ChangeContract {
   @Test
   default void slidingWindowOfFinerPrecisionCountsEachPartAsOfItsEnd() {
     Scene scene = scene();
-    Rule coarse = rule(Limit.sliding(4, WINDOW, Duration.ofSeconds(5)));
-    Rule fine = rule(Limit.sliding(4, WINDOW, Duration.ofSeconds(1)));
+    Rule coarse = rule(Limit.slidingWindow(4, WINDOW, Duration.ofSeconds(5)));
+    Rule fine = rule(Limit.slidingWindow(4, WINDOW, Duration.ofSeconds(1)));
     scene.clock.advance(Duration.ofSeconds(1));
     scene.take(coarse, 2);
     scene.clock.advance(Duration.ofSeconds(5));
@@ -252,9 +252,9 @@ public interface ChangeContract {
     for (Limit limit : Scene.everyKind(5, WINDOW)) {
       Rule one = rule(limit);
       Rule two =
-          Rule.named("test")
+          Rule.builder("test")
               .by("member")
-              .limit(Limit.fixed(50, Duration.ofDays(7)))
+              .limit(Limit.fixedWindow(50, Duration.ofDays(7)))
               .limit(limit)
               .build();
       scene.reset(one);
@@ -273,10 +273,10 @@ public interface ChangeContract {
   @Test
   default void limitsThatChangePlacesKeepTheirOwnCounts() {
     Scene scene = scene();
-    Limit second = Limit.bucket(3, 3, Duration.ofSeconds(1));
-    Limit minute = Limit.bucket(9, 9, Duration.ofMinutes(1));
-    Rule before = Rule.named("test").by("member").limit(second).limit(minute).build();
-    Rule after = Rule.named("test").by("member").limit(minute).limit(second).build();
+    Limit second = Limit.tokenBucket(3, 3, Duration.ofSeconds(1));
+    Limit minute = Limit.tokenBucket(9, 9, Duration.ofMinutes(1));
+    Rule before = Rule.builder("test").by("member").limit(second).limit(minute).build();
+    Rule after = Rule.builder("test").by("member").limit(minute).limit(second).build();
     scene.take(before, 3);
     scene.clock.advance(Duration.ofSeconds(1));
     scene.take(before, 1);
@@ -288,9 +288,9 @@ public interface ChangeContract {
   @Test
   default void limitOfAnotherKindStartsFresh() {
     Scene scene = scene();
-    scene.take(rule(Limit.bucket(5, 5, WINDOW)), 5);
+    scene.take(rule(Limit.tokenBucket(5, 5, WINDOW)), 5);
 
-    assertThat(scene.told(scene.peek(rule(Limit.log(5, WINDOW)), 1)))
+    assertThat(scene.told(scene.peek(rule(Limit.slidingLog(5, WINDOW)), 1)))
         .isEqualTo("allowed [5 of 5, reset 0s]");
   }
 
@@ -298,15 +298,15 @@ public interface ChangeContract {
   default void changedRuleKeepsTheLock() {
     Scene scene = scene();
     Rule before =
-        Rule.named("test")
+        Rule.builder("test")
             .by("member")
-            .limit(Limit.log(1, WINDOW))
+            .limit(Limit.slidingLog(1, WINDOW))
             .lock(Duration.ofMinutes(5))
             .build();
     Rule after =
-        Rule.named("test")
+        Rule.builder("test")
             .by("member")
-            .limit(Limit.log(9, WINDOW))
+            .limit(Limit.slidingLog(9, WINDOW))
             .lock(Lock.of(Duration.ofMinutes(1)))
             .build();
     scene.take(before, 1);

@@ -36,7 +36,7 @@ public interface ClockContract {
   @Test
   default void stepBackOverAnEdgeOpensNoOldWindow() {
     Scene scene = scene();
-    Rule rule = rule(Limit.fixed(3, SPAN));
+    Rule rule = rule(Limit.fixedWindow(3, SPAN));
     scene.take(rule, 3);
 
     scene.clock.advanceMicros(-1);
@@ -108,7 +108,7 @@ public interface ClockContract {
   @Test
   default void togglingByLessThanAWindowAdmitsOneQuota() {
     Scene scene = scene();
-    Rule rule = rule(Limit.bucket(25, 1, Duration.ofSeconds(1)));
+    Rule rule = rule(Limit.tokenBucket(25, 1, Duration.ofSeconds(1)));
     long passed = 0;
     for (int i = 0; i < 40; i++) {
       scene.clock.set(Scene.START.plusSeconds(i % 2 == 0 ? 0 : 5));
@@ -122,9 +122,9 @@ public interface ClockContract {
   default void lockNeverLastsLongerThanItsLengthUnderAnyClock() {
     Scene scene = scene();
     Rule rule =
-        Rule.named("test")
+        Rule.builder("test")
             .by("member")
-            .limit(Limit.log(1, SPAN))
+            .limit(Limit.slidingLog(1, SPAN))
             .lock(Duration.ofMinutes(5))
             .build();
     scene.clock.set(Scene.START.plus(Duration.ofDays(30)));
@@ -142,9 +142,9 @@ public interface ClockContract {
   default void stepBackDoesNotEndALock() {
     Scene scene = scene();
     Rule rule =
-        Rule.named("test")
+        Rule.builder("test")
             .by("member")
-            .limit(Limit.log(1, SPAN))
+            .limit(Limit.slidingLog(1, SPAN))
             .lock(Duration.ofMinutes(5))
             .build();
     scene.take(rule, 1);

@@ -25,12 +25,12 @@ public interface CostsContract {
   Scene scene();
 
   private static Rule named(String name, Limit limit) {
-    return Rule.named(name).by("member").limit(limit).build();
+    return Rule.builder(name).by("member").limit(limit).build();
   }
 
   private static Limiter limiter(Scene scene) {
     return scene.limiter(
-        named("requests", Limit.fixed(10, MINUTE)), named("tokens", Limit.log(1_000, MINUTE)));
+        named("requests", Limit.fixedWindow(10, MINUTE)), named("tokens", Limit.slidingLog(1_000, MINUTE)));
   }
 
   private static Call both() {
@@ -87,7 +87,7 @@ public interface CostsContract {
     Limiter limiter = limiter(scene());
     Receipt receipt = Scene.receipt(limiter.decide(both()));
 
-    assertThat(await(limiter.settle(receipt, Settlement.CONFIRMED.costing("tokens", 150))).done())
+    assertThat(await(limiter.settleAsync(receipt, Settlement.CONFIRMED.costing("tokens", 150))).done())
         .isTrue();
 
     assertThat(left(limiter)).containsExactly(9L, 850L);
@@ -98,7 +98,7 @@ public interface CostsContract {
     Limiter limiter = limiter(scene());
     Receipt receipt = Scene.receipt(limiter.decide(both()));
 
-    await(limiter.settle(receipt, Settlement.of(0).costing("tokens", 500)));
+    await(limiter.settleAsync(receipt, Settlement.of(0).costing("tokens", 500)));
 
     assertThat(left(limiter)).containsExactly(10L, 500L);
   }
@@ -108,19 +108,19 @@ public interface CostsContract {
     Limiter limiter =
         scene()
             .limiter(
-                named("requests", Limit.fixed(10, MINUTE)),
-                Rule.named("tokens")
+                named("requests", Limit.fixedWindow(10, MINUTE)),
+                Rule.builder("tokens")
                     .by("member")
-                    .limit(Limit.log(1_000, MINUTE))
+                    .limit(Limit.slidingLog(1_000, MINUTE))
                     .exempt(Map.of("member", "ann"))
                     .build());
     Settlement settlement = Settlement.CONFIRMED.costing("tokens", 500).costing("requests", 3);
     Receipt some = Scene.receipt(limiter.decide(both()));
-    Receipt none = Scene.receipt(await(limiter.ask(Call.of("tokens", ANN).costing("tokens", 400))));
+    Receipt none = Scene.receipt(await(limiter.decideAsync(Call.of("tokens", ANN).costing("tokens", 400))));
 
-    assertThat(await(limiter.settle(some, settlement)).done()).isTrue();
+    assertThat(await(limiter.settleAsync(some, settlement)).done()).isTrue();
     assertThat(left(limiter)).containsExactly(7L);
-    assertThat(await(limiter.settle(none, Settlement.CONFIRMED.costing("tokens", 5))).done())
+    assertThat(await(limiter.settleAsync(none, Settlement.CONFIRMED.costing("tokens", 5))).done())
         .isFalse();
   }
 
@@ -129,10 +129,10 @@ public interface CostsContract {
     Limiter limiter = limiter(scene());
     Receipt receipt = Scene.receipt(limiter.decide(Call.of("requests", ANN)));
 
-    assertThatThrownBy(() -> limiter.settle(receipt, Settlement.CONFIRMED.costing("tokens", 1)))
+    assertThatThrownBy(() -> limiter.settleAsync(receipt, Settlement.CONFIRMED.costing("tokens", 1)))
         .isInstanceOf(IllegalArgumentException.class)
         .hasMessage("costs: rule 'tokens' (expected: a rule of the receipt)");
-    assertThat(await(limiter.giveBack(receipt))).isTrue();
+    assertThat(await(limiter.refundAsync(receipt))).isTrue();
   }
 
   @Test
@@ -158,7 +158,7 @@ public interface CostsContract {
     Receipt first = Scene.receipt(limiter.decide(call));
     assertThat(Scene.receipt(limiter.decide(call))).isEqualTo(first);
 
-    assertThat(await(limiter.giveBack(first))).isTrue();
+    assertThat(await(limiter.refundAsync(first))).isTrue();
 
     assertThat(left(limiter)).containsExactly(10L, 1_000L);
     assertThat(limiter.decide(call).allowed()).as("judged again").isTrue();
@@ -168,7 +168,7 @@ public interface CostsContract {
   @Test
   default void millionOnASlidingLogIsOneEntry() {
     Scene scene = scene();
-    Rule rule = rule(Limit.log(1_000_000, MINUTE));
+    Rule rule = rule(Limit.slidingLog(1_000_000, MINUTE));
     Receipt first = scene.receipt(rule, 999_999);
     scene.clock.advance(Duration.ofSeconds(10));
     scene.take(rule, 1);
@@ -177,7 +177,7 @@ public interface CostsContract {
         .isEqualTo("denied [0 of 1000000, retry 1m, reset 1m]");
     assertThat(scene.told(scene.take(rule, 5)))
         .isEqualTo("denied [0 of 1000000, retry 50s, reset 1m]");
-    await(scene.limiter(rule).settle(first, 100_000));
+    await(scene.limiter(rule).settleAsync(first, 100_000));
     assertThat(scene.left(rule)).isEqualTo(899_999);
     scene.clock.advance(MINUTE);
     assertThat(scene.told(scene.take(rule, 1_000_000)))

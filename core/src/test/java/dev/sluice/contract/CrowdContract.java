@@ -77,7 +77,7 @@ public interface CrowdContract {
     Scene scene = scene();
     for (Limit limit : Scene.everyKind(100, Duration.ofMinutes(10))) {
       String name = "r" + limit.getClass().getSimpleName();
-      Rule rule = Rule.named(name).by("ip", "member", "team").limit(limit).build();
+      Rule rule = Rule.builder(name).by("ip", "member", "team").limit(limit).build();
       Limiter limiter = scene.limiter(rule);
 
       int passed = passing(caller -> limiter.decide(name, spread(caller)).allowed());
@@ -96,7 +96,7 @@ public interface CrowdContract {
   }
 
   private static long used(Scene scene, Rule rule, String facet, int values) {
-    Rule one = Rule.named(rule.name()).by(facet).limit(rule.terms().limits().get(0)).build();
+    Rule one = Rule.builder(rule.name()).by(facet).limit(rule.terms().limits().get(0)).build();
     long used = 0;
     for (int i = 0; i < values; i++) {
       used += 100 - scene.take(one, Identity.of(facet, "v" + i), 0).balances().get(0).remaining();

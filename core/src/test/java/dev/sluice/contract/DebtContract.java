@@ -29,7 +29,7 @@ public interface DebtContract {
   @Test
   default void bucketGoesIntoDebtByOneCapacityUnlessItsRuleSaysOtherwise() {
     Scene scene = scene();
-    Rule rule = rule(Limit.bucket(5, 1, SECOND));
+    Rule rule = rule(Limit.tokenBucket(5, 1, SECOND));
 
     assertThat(uncharged(scene.record(rule, 8))).isZero();
     assertThat(uncharged(scene.record(rule, 8))).isEqualTo(6);
@@ -42,12 +42,12 @@ public interface DebtContract {
   @Test
   default void bucketOfItsOwnDebtGoesThatDeep() {
     Scene scene = scene();
-    Rule deep = rule(Limit.bucket(5, 1, SECOND).withDebt(100));
+    Rule deep = rule(Limit.tokenBucket(5, 1, SECOND).withDebt(100));
     assertThat(uncharged(scene.record(deep, 105))).isZero();
     assertThat(scene.told(scene.peek(deep, 1)))
         .isEqualTo("denied [0 of 5, retry 1m41s, reset 1m45s]");
 
-    Rule none = rule(Limit.bucket(5, 1, SECOND).withDebt(0));
+    Rule none = rule(Limit.tokenBucket(5, 1, SECOND).withDebt(0));
     scene.reset(none);
     assertThat(uncharged(scene.record(none, 7))).isEqualTo(2);
     assertThat(scene.told(scene.peek(none, 1))).isEqualTo("denied [0 of 5, retry 1s, reset 5s]");
@@ -56,7 +56,7 @@ public interface DebtContract {
   @Test
   default void partOfATokenThatCouldNotBeChargedCountsAsOne() {
     Scene scene = scene();
-    Rule rule = rule(Limit.bucket(5, 1, SECOND).withDebt(0));
+    Rule rule = rule(Limit.tokenBucket(5, 1, SECOND).withDebt(0));
     scene.take(rule, 5);
     scene.clock.advance(Duration.ofMillis(1_500));
 
@@ -67,7 +67,7 @@ public interface DebtContract {
   @Test
   default void takesNeverGoIntoDebt() {
     Scene scene = scene();
-    Rule rule = rule(Limit.bucket(5, 1, SECOND).withDebt(100));
+    Rule rule = rule(Limit.tokenBucket(5, 1, SECOND).withDebt(100));
 
     assertThat(scene.passing(rule, 50)).isEqualTo(5);
     assertThat(scene.told(scene.peek(rule, 1))).isEqualTo("denied [0 of 5, retry 1s, reset 5s]");
@@ -120,7 +120,7 @@ public interface DebtContract {
       scene.reset(rule);
 
       Settled settled =
-          await(scene.limiter(rule).settle(scene.receipt(rule, 3), Settlement.of(20)));
+          await(scene.limiter(rule).settleAsync(scene.receipt(rule, 3), Settlement.of(20)));
 
       long room = 2 + Scene.debt(limit);
       assertThat(settled)
@@ -134,14 +134,14 @@ public interface DebtContract {
   default void unchargedOfASettlementIsTheMostOfALimitAndTheSumOfTheAccounts() {
     Scene scene = scene();
     Rule rule =
-        Rule.named("both")
+        Rule.builder("both")
             .by("member", "ip")
-            .limit(Limit.fixed(5, Duration.ofHours(1)))
-            .limit(Limit.log(8, Duration.ofHours(1)))
+            .limit(Limit.fixedWindow(5, Duration.ofHours(1)))
+            .limit(Limit.slidingLog(8, Duration.ofHours(1)))
             .build();
     Decision taken = scene.take(rule, Scene.ANN.with("ip", "10.0.0.1"), 2);
 
-    assertThat(await(scene.limiter(rule).settle(Scene.receipt(taken), Settlement.of(10))))
+    assertThat(await(scene.limiter(rule).settleAsync(Scene.receipt(taken), Settlement.of(10))))
         .isEqualTo(new Settled(true, Map.of("both", 10L)));
   }
 
@@ -150,13 +150,13 @@ public interface DebtContract {
     Scene scene = scene();
     Limiter limiter =
         scene.limiter(
-            Rule.named("few").by("member", "ip").limit(Limit.fixed(5, Duration.ofHours(1))).build(),
-            Rule.named("some").by("member").limit(Limit.log(8, Duration.ofHours(1))).build(),
-            Rule.named("many").by("member").limit(Limit.fixed(90, Duration.ofHours(1))).build());
+            Rule.builder("few").by("member", "ip").limit(Limit.fixedWindow(5, Duration.ofHours(1))).build(),
+            Rule.builder("some").by("member").limit(Limit.slidingLog(8, Duration.ofHours(1))).build(),
+            Rule.builder("many").by("member").limit(Limit.fixedWindow(90, Duration.ofHours(1))).build());
     Call call =
         Call.of(List.of("few", "some", "many"), Scene.ANN.with("ip", "10.0.0.1")).costing(2);
 
-    Settled settled = await(limiter.settle(Scene.receipt(limiter.decide(call)), Settlement.of(11)));
+    Settled settled = await(limiter.settleAsync(Scene.receipt(limiter.decide(call)), Settlement.of(11)));
 
     assertThat(settled).isEqualTo(new Settled(true, Map.of("few", 12L, "some", 3L)));
     assertThat(settled.uncharged()).isEqualTo(15);
@@ -165,7 +165,7 @@ public interface DebtContract {
   @Test
   default void debtIsPaidBackBeforeAnythingPasses() {
     Scene scene = scene();
-    Rule rule = rule(Limit.bucket(2, 1, SECOND));
+    Rule rule = rule(Limit.tokenBucket(2, 1, SECOND));
     scene.record(rule, 4);
     for (int i = 0; i < 2; i++) {
       scene.clock.advance(SECOND);

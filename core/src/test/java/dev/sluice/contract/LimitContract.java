@@ -16,7 +16,7 @@ public interface LimitContract {
   @Test
   default void fixedWindowStartsAfreshAtItsEdge() {
     Scene scene = scene();
-    Rule rule = rule(Limit.fixed(10, Duration.ofMinutes(1)));
+    Rule rule = rule(Limit.fixedWindow(10, Duration.ofMinutes(1)));
     scene.clock.advance(Duration.ofSeconds(15));
 
     assertThat(scene.told(scene.take(rule, 4))).isEqualTo("allowed [6 of 10, reset 45s]");
@@ -31,7 +31,7 @@ public interface LimitContract {
   @Test
   default void slidingLogForgetsEachCallOneWindowAfterIt() {
     Scene scene = scene();
-    Rule rule = rule(Limit.log(3, Duration.ofSeconds(10)));
+    Rule rule = rule(Limit.slidingLog(3, Duration.ofSeconds(10)));
 
     assertThat(scene.told(scene.take(rule, 1))).isEqualTo("allowed [2 of 3, reset 10s]");
     scene.clock.advance(Duration.ofSeconds(2));
@@ -48,7 +48,7 @@ public interface LimitContract {
   @Test
   default void slidingWindowCountsTheOldestPartInFull() {
     Scene scene = scene();
-    Rule rule = rule(Limit.sliding(3, Duration.ofSeconds(10), Duration.ofSeconds(1)));
+    Rule rule = rule(Limit.slidingWindow(3, Duration.ofSeconds(10), Duration.ofSeconds(1)));
     scene.clock.advance(Duration.ofMillis(300));
 
     assertThat(scene.told(scene.take(rule, 3))).isEqualTo("allowed [0 of 3, reset 10s699ms999us]");
@@ -63,7 +63,7 @@ public interface LimitContract {
   @Test
   default void partLeavesInTheLastMicrosecondOfThePartInWhichTheAccountWasUsedLast() {
     Scene scene = scene();
-    Rule rule = rule(Limit.sliding(2, Duration.ofSeconds(10), Duration.ofSeconds(1)));
+    Rule rule = rule(Limit.slidingWindow(2, Duration.ofSeconds(10), Duration.ofSeconds(1)));
     scene.clock.advance(Duration.ofMillis(300));
     scene.take(rule, 1);
     scene.clock.advance(Duration.ofMillis(9_900));
@@ -79,7 +79,7 @@ public interface LimitContract {
   @Test
   default void slidingWindowOfOneMicrosecondPartsIsALog() {
     Scene scene = scene();
-    Rule rule = rule(Limit.sliding(2, Durations.ofMicros(100), Durations.ofMicros(1)));
+    Rule rule = rule(Limit.slidingWindow(2, Durations.ofMicros(100), Durations.ofMicros(1)));
 
     assertThat(scene.told(scene.take(rule, 1))).isEqualTo("allowed [1 of 2, reset 100us]");
     scene.clock.advanceMicros(40);
@@ -91,7 +91,7 @@ public interface LimitContract {
   @Test
   default void tokenBucketRefillsAtAnyRationalRateWithoutDrift() {
     Scene scene = scene();
-    Rule rule = rule(Limit.bucket(10, 7, Duration.ofSeconds(3)));
+    Rule rule = rule(Limit.tokenBucket(10, 7, Duration.ofSeconds(3)));
 
     assertThat(scene.told(scene.take(rule, 10))).isEqualTo("allowed [0 of 10, reset 4s285ms715us]");
     assertThat(scene.told(scene.take(rule, 1)))
@@ -121,7 +121,7 @@ public interface LimitContract {
   default void peekTellsAndChangesNothing() {
     Scene scene = scene();
     for (Limit limit : Scene.everyKind(3, Duration.ofSeconds(10))) {
-      Rule rule = Rule.named("test").by("member").limit(limit).lock(Duration.ofHours(1)).build();
+      Rule rule = Rule.builder("test").by("member").limit(limit).lock(Duration.ofHours(1)).build();
       scene.reset(rule);
 
       assertThat(scene.told(scene.peek(rule, 3))).isEqualTo("allowed [3 of 3, reset 0s]");
@@ -166,7 +166,7 @@ public interface LimitContract {
   @Test
   default void recordPutsABucketIntoDebt() {
     Scene scene = scene();
-    Rule rule = rule(Limit.bucket(5, 1, Duration.ofSeconds(1)));
+    Rule rule = rule(Limit.tokenBucket(5, 1, Duration.ofSeconds(1)));
 
     assertThat(scene.told(scene.record(rule, 8))).isEqualTo("allowed [0 of 5, reset 8s]");
     assertThat(scene.told(scene.take(rule, 1))).isEqualTo("denied [0 of 5, retry 4s, reset 8s]");
@@ -191,7 +191,7 @@ public interface LimitContract {
   @Test
   default void recordKeepsTheNewestThatTheLimitCanHold() {
     Scene scene = scene();
-    Rule rule = rule(Limit.log(3, Duration.ofSeconds(10)));
+    Rule rule = rule(Limit.slidingLog(3, Duration.ofSeconds(10)));
 
     scene.take(rule, 3);
     scene.clock.advance(Duration.ofSeconds(4));
@@ -219,7 +219,7 @@ public interface LimitContract {
   default void countedDenialsKeepAKnockingClientOut() {
     Scene scene = scene();
     for (Limit limit : Scene.everySlidingKind(2, Duration.ofSeconds(10))) {
-      Rule rule = Rule.named("test").by("member").limit(limit).countDenied().build();
+      Rule rule = Rule.builder("test").by("member").limit(limit).countDenied().build();
       scene.reset(rule);
 
       scene.take(rule, 2);
@@ -236,9 +236,9 @@ public interface LimitContract {
   default void countedDenialsLeaveABucketAtWorstEmpty() {
     Scene scene = scene();
     Rule rule =
-        Rule.named("test")
+        Rule.builder("test")
             .by("member")
-            .limit(Limit.bucket(2, 1, Duration.ofSeconds(5)))
+            .limit(Limit.tokenBucket(2, 1, Duration.ofSeconds(5)))
             .countDenied()
             .build();
 
@@ -254,11 +254,11 @@ public interface LimitContract {
   default void severalLimitsHoldAtOnceAndADenialCostsNoneOfThem() {
     Scene scene = scene();
     Rule rule =
-        Rule.named("test")
+        Rule.builder("test")
             .by("member")
-            .limit(Limit.bucket(2, 2, Duration.ofSeconds(1)))
-            .limit(Limit.log(5, Duration.ofMinutes(1)))
-            .limit(Limit.fixed(100, Duration.ofHours(1)))
+            .limit(Limit.tokenBucket(2, 2, Duration.ofSeconds(1)))
+            .limit(Limit.slidingLog(5, Duration.ofMinutes(1)))
+            .limit(Limit.fixedWindow(100, Duration.ofHours(1)))
             .build();
 
     assertThat(scene.told(scene.take(rule, 2)))
@@ -280,10 +280,10 @@ public interface LimitContract {
   default void severalLogsOfOneAccountEachSeeTheirWindow() {
     Scene scene = scene();
     Rule rule =
-        Rule.named("test")
+        Rule.builder("test")
             .by("member")
-            .limit(Limit.log(2, Duration.ofSeconds(1)))
-            .limit(Limit.log(3, Duration.ofSeconds(10)))
+            .limit(Limit.slidingLog(2, Duration.ofSeconds(1)))
+            .limit(Limit.slidingLog(3, Duration.ofSeconds(10)))
             .build();
 
     scene.take(rule, 2);

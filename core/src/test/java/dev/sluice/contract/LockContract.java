@@ -23,11 +23,11 @@ public interface LockContract {
   Scene scene();
 
   private static Rule.Builder signIn(Limit limit) {
-    return Rule.named("signIn").by("member").limit(limit);
+    return Rule.builder("signIn").by("member").limit(limit);
   }
 
   private static Rule.Builder signIn() {
-    return signIn(Limit.log(3, Duration.ofMinutes(30)));
+    return signIn(Limit.slidingLog(3, Duration.ofMinutes(30)));
   }
 
   @Test
@@ -95,7 +95,7 @@ public interface LockContract {
   @Test
   default void retryAfterIsTheLaterOfTheLocksEndAndTheRoom() {
     Scene scene = scene();
-    Rule rule = signIn(Limit.fixed(1, Duration.ofHours(1))).lock(Duration.ofMinutes(1)).build();
+    Rule rule = signIn(Limit.fixedWindow(1, Duration.ofHours(1))).lock(Duration.ofMinutes(1)).build();
     scene.take(rule, 1);
 
     assertThat(scene.told(scene.take(rule, 1)))
@@ -128,9 +128,9 @@ public interface LockContract {
   default void onlyTheIdentityThatOverdrewIsLocked() {
     Scene scene = scene();
     Rule rule =
-        Rule.named("signIn")
+        Rule.builder("signIn")
             .by("member", "ip")
-            .limit(Limit.log(2, Duration.ofSeconds(10)))
+            .limit(Limit.slidingLog(2, Duration.ofSeconds(10)))
             .lock(Duration.ofMinutes(1))
             .build();
     scene.take(rule, ANN.with("ip", "10.0.0.1"), 2);
@@ -151,7 +151,7 @@ public interface LockContract {
         new Lock(
             List.of(Duration.ofMinutes(1), Duration.ofMinutes(5), Duration.ofMinutes(15)),
             Duration.ofMinutes(10));
-    Rule rule = signIn(Limit.log(1, Duration.ofSeconds(1))).lock(growing).build();
+    Rule rule = signIn(Limit.slidingLog(1, Duration.ofSeconds(1))).lock(growing).build();
 
     assertThat(overdraw(scene, rule)).isEqualTo(Duration.ofMinutes(1));
     scene.clock.advance(Duration.ofMinutes(1));
@@ -178,7 +178,7 @@ public interface LockContract {
     scene.take(rule, 3);
     scene.take(rule, 1);
 
-    List<Restriction> locks = await(scene.limiter(rule).locks(null, 1_000, null)).locks();
+    List<Restriction> locks = await(scene.limiter(rule).locksAsync(null, 1_000, null)).locks();
 
     assertThat(locks)
         .containsExactly(
@@ -187,32 +187,32 @@ public interface LockContract {
                 Scene.START.plus(Duration.ofMinutes(30)),
                 "3 per 30m, then locked for 30m"));
     scene.clock.advance(Duration.ofMinutes(30));
-    assertThat(await(scene.limiter(rule).locks(null, 1_000, null)).locks()).isEmpty();
+    assertThat(await(scene.limiter(rule).locksAsync(null, 1_000, null)).locks()).isEmpty();
   }
 
   @Test
   default void lockIsSetListedAndLiftedByHand() {
     Scene scene = scene();
     Rule rule = signIn().build();
-    Rule other = Rule.named("other").by("member").limit(Limit.log(1, Duration.ofDays(1))).build();
+    Rule other = Rule.builder("other").by("member").limit(Limit.slidingLog(1, Duration.ofDays(1))).build();
     Limiter limiter = scene.limiter(rule, other);
     Restriction expected =
         new Restriction(new Account("signIn", ANN), Scene.START.plus(Duration.ofHours(1)), "fraud");
 
-    assertThat(await(limiter.lock("signIn", ANN, Duration.ofHours(1), "fraud")))
+    assertThat(await(limiter.lockAsync("signIn", ANN, Duration.ofHours(1), "fraud")))
         .containsExactly(expected);
-    await(limiter.lock("other", BOB, Duration.ofHours(2), "abuse"));
+    await(limiter.lockAsync("other", BOB, Duration.ofHours(2), "abuse"));
 
-    assertThat(await(limiter.locks("signIn", 1_000, null)).locks()).containsExactly(expected);
-    assertThat(await(limiter.locks(null, 1_000, null)).locks())
+    assertThat(await(limiter.locksAsync("signIn", 1_000, null)).locks()).containsExactly(expected);
+    assertThat(await(limiter.locksAsync(null, 1_000, null)).locks())
         .extracting(Restriction::reason)
         .containsExactlyInAnyOrder("abuse", "fraud");
     assertThat(scene.told(scene.take(rule, 1)))
         .isEqualTo("denied [3 of 3, retry 1h, reset 0s, locked 1h]");
-    assertThat(await(limiter.lift("signIn", ANN))).isTrue();
-    assertThat(await(limiter.lift("signIn", ANN))).isFalse();
+    assertThat(await(limiter.liftAsync("signIn", ANN))).isTrue();
+    assertThat(await(limiter.liftAsync("signIn", ANN))).isFalse();
     assertThat(scene.take(rule, 1).allowed()).isTrue();
-    assertThat(await(limiter.locks("signIn", 1_000, null)).locks()).isEmpty();
+    assertThat(await(limiter.locksAsync("signIn", 1_000, null)).locks()).isEmpty();
   }
 
   @Test
@@ -222,9 +222,9 @@ public interface LockContract {
     scene.take(rule, 3);
     scene.take(rule, 1);
 
-    await(scene.limiter(rule).lock("signIn", ANN, Duration.ofMinutes(2), "short"));
+    await(scene.limiter(rule).lockAsync("signIn", ANN, Duration.ofMinutes(2), "short"));
 
-    assertThat(await(scene.limiter(rule).locks(null, 1_000, null)).locks())
+    assertThat(await(scene.limiter(rule).locksAsync(null, 1_000, null)).locks())
         .containsExactly(
             new Restriction(
                 new Account("signIn", ANN), Scene.START.plus(Duration.ofMinutes(2)), "short"));
@@ -236,10 +236,10 @@ public interface LockContract {
   default void lockByHandIsNotOneMoreInTheRow() {
     Scene scene = scene();
     Rule rule =
-        signIn(Limit.log(1, Duration.ofSeconds(1)))
+        signIn(Limit.slidingLog(1, Duration.ofSeconds(1)))
             .lock(Lock.growing(List.of(Duration.ofMinutes(1), Duration.ofHours(1))))
             .build();
-    await(scene.limiter(rule).lock("signIn", ANN, Duration.ofMinutes(1), "by hand"));
+    await(scene.limiter(rule).lockAsync("signIn", ANN, Duration.ofMinutes(1), "by hand"));
     scene.clock.advance(Duration.ofMinutes(1));
 
     assertThat(overdraw(scene, rule)).isEqualTo(Duration.ofMinutes(1));
@@ -248,12 +248,12 @@ public interface LockContract {
   @Test
   default void lockEarnedAfterOneByHandHasItsOwnReason() {
     Scene scene = scene();
-    Rule rule = signIn(Limit.log(1, Duration.ofSeconds(1))).lock(Duration.ofMinutes(1)).build();
-    await(scene.limiter(rule).lock("signIn", ANN, Duration.ofMinutes(1), "by hand"));
+    Rule rule = signIn(Limit.slidingLog(1, Duration.ofSeconds(1))).lock(Duration.ofMinutes(1)).build();
+    await(scene.limiter(rule).lockAsync("signIn", ANN, Duration.ofMinutes(1), "by hand"));
     scene.clock.advance(Duration.ofMinutes(1));
     overdraw(scene, rule);
 
-    assertThat(await(scene.limiter(rule).locks(null, 1_000, null)).locks())
+    assertThat(await(scene.limiter(rule).locksAsync(null, 1_000, null)).locks())
         .extracting(Restriction::reason)
         .containsExactly("1 per 1s, then locked for 1m");
   }
@@ -262,13 +262,13 @@ public interface LockContract {
   default void liftedLockIsForgottenInTheRow() {
     Scene scene = scene();
     Rule rule =
-        signIn(Limit.log(1, Duration.ofSeconds(1)))
+        signIn(Limit.slidingLog(1, Duration.ofSeconds(1)))
             .lock(Lock.growing(List.of(Duration.ofMinutes(1), Duration.ofHours(1))))
             .build();
     assertThat(overdraw(scene, rule)).isEqualTo(Duration.ofMinutes(1));
     scene.clock.advance(Duration.ofSeconds(1));
 
-    assertThat(await(scene.limiter(rule).lift("signIn", ANN))).isTrue();
+    assertThat(await(scene.limiter(rule).liftAsync("signIn", ANN))).isTrue();
 
     assertThat(overdraw(scene, rule)).isEqualTo(Duration.ofMinutes(1));
   }
@@ -277,12 +277,12 @@ public interface LockContract {
   default void liftingWhereThereIsNoLockChangesNothing() {
     Scene scene = scene();
     for (boolean keepUsage : new boolean[] {true, false}) {
-      Rule rule = signIn(Limit.log(3, Duration.ofMinutes(10))).lock(Duration.ofHours(1)).build();
+      Rule rule = signIn(Limit.slidingLog(3, Duration.ofMinutes(10))).lock(Duration.ofHours(1)).build();
       scene.reset(rule);
       scene.take(rule, 2);
       scene.clock.advanceMicros(1);
 
-      assertThat(await(scene.limiter(rule).lift("signIn", ANN, keepUsage))).isFalse();
+      assertThat(await(scene.limiter(rule).liftAsync("signIn", ANN, keepUsage))).isFalse();
 
       assertThat(scene.left(rule)).isEqualTo(1);
     }
@@ -291,18 +291,18 @@ public interface LockContract {
   @Test
   default void liftedLockIsFollowedByWhatTheCallerCanDoNow() {
     Scene scene = scene();
-    Rule rule = signIn(Limit.log(3, Duration.ofMinutes(10))).lock(Duration.ofHours(1)).build();
+    Rule rule = signIn(Limit.slidingLog(3, Duration.ofMinutes(10))).lock(Duration.ofHours(1)).build();
     scene.take(rule, 3);
     scene.take(rule, 1);
     scene.clock.advance(Duration.ofMinutes(1));
 
-    assertThat(await(scene.limiter(rule).liftAndLook("signIn", ANN, true)).inWords())
+    assertThat(await(scene.limiter(rule).liftAndInspectAsync("signIn", ANN, true)).inWords())
         .isEqualTo("lifted; still denied for 9m: member=ann has 0 of 3 left (3 per 10m)");
-    assertThat(await(scene.limiter(rule).liftAndLook("signIn", ANN, true)).inWords())
+    assertThat(await(scene.limiter(rule).liftAndInspectAsync("signIn", ANN, true)).inWords())
         .isEqualTo("was not locked; still denied for 9m: member=ann has 0 of 3 left (3 per 10m)");
     scene.take(rule, 1);
     scene.clock.advanceMicros(1);
-    assertThat(await(scene.limiter(rule).liftAndLook("signIn", ANN, false)).inWords())
+    assertThat(await(scene.limiter(rule).liftAndInspectAsync("signIn", ANN, false)).inWords())
         .isEqualTo("lifted; the next call passes: member=ann has 3 of 3 left (3 per 10m)");
     assertThat(scene.take(rule, 1).allowed()).isTrue();
   }
@@ -316,13 +316,13 @@ public interface LockContract {
       scene.take(rule, 2);
       scene.take(rule, 1);
 
-      assertThat(await(scene.limiter(rule).lift("signIn", ANN, true))).isTrue();
+      assertThat(await(scene.limiter(rule).liftAsync("signIn", ANN, true))).isTrue();
       assertThat(scene.told(scene.peek(rule, 1)))
           .startsWith("denied [0 of 2")
           .doesNotContain("locked");
       scene.take(rule, 1);
 
-      assertThat(await(scene.limiter(rule).lift("signIn", ANN))).isTrue();
+      assertThat(await(scene.limiter(rule).liftAsync("signIn", ANN))).isTrue();
       assertThat(scene.told(scene.peek(rule, 1))).isEqualTo("allowed [2 of 2, reset 0s]");
     }
   }
@@ -336,11 +336,11 @@ public interface LockContract {
       scene.take(rule, 2);
       scene.take(rule, 1);
 
-      assertThat(await(limiter.reset("signIn", ANN))).isTrue();
+      assertThat(await(limiter.resetAsync("signIn", ANN))).isTrue();
 
       assertThat(scene.told(scene.peek(rule, 1))).isEqualTo("allowed [2 of 2, reset 0s]");
-      assertThat(await(limiter.locks(null, 1_000, null)).locks()).isEmpty();
-      assertThat(await(limiter.reset("signIn", ANN))).isFalse();
+      assertThat(await(limiter.locksAsync(null, 1_000, null)).locks()).isEmpty();
+      assertThat(await(limiter.resetAsync("signIn", ANN))).isFalse();
     }
     assertThat(await(scene.store.reset(new Account("signIn", Identity.of("member", "nobody")))))
         .isFalse();

@@ -24,7 +24,7 @@ public interface LockPointContract {
   Scene scene();
 
   private static Rule.Builder codes(Limit limit) {
-    return Rule.named("codes").by("member").limit(limit);
+    return Rule.builder("codes").by("member").limit(limit);
   }
 
   private static Rule onLimit(Limit limit) {
@@ -93,7 +93,7 @@ public interface LockPointContract {
   default void onLimitThereMustHaveBeenRoomInBetween() {
     Scene scene = scene();
     Rule rule =
-        codes(Limit.log(2, Duration.ofSeconds(10)))
+        codes(Limit.slidingLog(2, Duration.ofSeconds(10)))
             .lock(Lock.of(Duration.ofSeconds(1)).onLimit())
             .build();
     scene.take(rule, 1);
@@ -109,7 +109,7 @@ public interface LockPointContract {
   @Test
   default void onDenialEveryDenialOutsideALockBeginsTheNext() {
     Scene scene = scene();
-    Rule rule = codes(Limit.fixed(1, Duration.ofHours(1))).lock(Duration.ofMinutes(1)).build();
+    Rule rule = codes(Limit.fixedWindow(1, Duration.ofHours(1))).lock(Duration.ofMinutes(1)).build();
     scene.take(rule, 1);
     for (int i = 0; i < 3; i++) {
       assertThat(scene.take(rule, 1).restrictedUntil())
@@ -121,7 +121,7 @@ public interface LockPointContract {
   @Test
   default void callsDuringALockNeverExtendIt() {
     Scene scene = scene();
-    Rule rule = onLimit(Limit.log(2, Duration.ofSeconds(10)));
+    Rule rule = onLimit(Limit.slidingLog(2, Duration.ofSeconds(10)));
     long end = scene.clock.instant().plus(LOCK).toEpochMilli();
     scene.take(rule, 2);
     for (int i = 0; i < 20; i++) {
@@ -135,9 +135,9 @@ public interface LockPointContract {
   default void onLimitOnlyTheAccountWhoseOwnLimitItWasIsLocked() {
     Scene scene = scene();
     Rule rule =
-        Rule.named("codes")
+        Rule.builder("codes")
             .by("member", "ip")
-            .limit(Limit.log(3, Duration.ofMinutes(5)))
+            .limit(Limit.slidingLog(3, Duration.ofMinutes(5)))
             .lock(Lock.of(LOCK).onLimit())
             .build();
     scene.take(rule, ANN.with("ip", "10.0.0.1"), 2);
@@ -155,8 +155,8 @@ public interface LockPointContract {
   default void onLimitAnyLimitOfTheAccountWillDo() {
     Scene scene = scene();
     Rule rule =
-        codes(Limit.bucket(2, 1, Duration.ofHours(1)))
-            .limit(Limit.fixed(100, Duration.ofHours(1)))
+        codes(Limit.tokenBucket(2, 1, Duration.ofHours(1)))
+            .limit(Limit.fixedWindow(100, Duration.ofHours(1)))
             .lock(Lock.of(LOCK).onLimit())
             .build();
 
@@ -168,7 +168,7 @@ public interface LockPointContract {
   default void shadowRuleLocksInShadow() {
     Scene scene = scene();
     Rule rule =
-        codes(Limit.log(2, Duration.ofSeconds(10))).lock(Lock.of(LOCK).onLimit()).shadow().build();
+        codes(Limit.slidingLog(2, Duration.ofSeconds(10))).lock(Lock.of(LOCK).onLimit()).shadow().build();
 
     Decision second = scene.take(rule, 2);
 
@@ -185,7 +185,7 @@ public interface LockPointContract {
   @Test
   default void termsAreThoseOfTheCall() {
     Scene scene = scene();
-    Limit three = Limit.log(3, Duration.ofMinutes(5));
+    Limit three = Limit.slidingLog(3, Duration.ofMinutes(5));
     Rule rule =
         codes(three)
             .lock(LOCK)
@@ -245,19 +245,19 @@ public interface LockPointContract {
     for (Limit limit : Scene.everyKind(5, Duration.ofMinutes(5))) {
       Rule rule = onLimit(limit);
       scene.reset(rule);
-      await(scene.limiter(rule).settle(scene.receipt(rule, 2), 4));
+      await(scene.limiter(rule).settleAsync(scene.receipt(rule, 2), 4));
       assertThat(scene.peek(rule, 1).locked()).as("%s", limit).isFalse();
-      await(scene.limiter(rule).settle(scene.receipt(rule, 0), 1));
+      await(scene.limiter(rule).settleAsync(scene.receipt(rule, 0), 1));
       assertThat(scene.peek(rule, 1).locked()).as("%s", limit).isTrue();
 
       Rule other = onDenial(limit);
       scene.reset(other);
       Receipt receipt = scene.receipt(other, 2);
-      await(scene.limiter(other).settle(receipt, 5));
+      await(scene.limiter(other).settleAsync(receipt, 5));
       assertThat(scene.peek(other, 1).locked()).as("%s fits", limit).isFalse();
       scene.reset(other);
       receipt = scene.receipt(other, 4);
-      await(scene.limiter(other).settle(receipt, 6));
+      await(scene.limiter(other).settleAsync(receipt, 6));
       assertThat(scene.peek(other, 1).locked()).as("%s", limit).isTrue();
     }
   }
@@ -275,9 +275,9 @@ public interface LockPointContract {
       Receipt third = scene.receipt(rule, 1);
       scene.clock.advance(Duration.ofSeconds(1));
 
-      await(scene.limiter(rule).giveBack(before));
+      await(scene.limiter(rule).refundAsync(before));
       assertThat(scene.peek(rule, 1).locked()).as("%s: of another call", limit).isTrue();
-      await(scene.limiter(rule).giveBack(third));
+      await(scene.limiter(rule).refundAsync(third));
       assertThat(scene.peek(rule, 1).locked()).as("%s: its own", limit).isFalse();
       assertThat(scene.take(rule, 1).allowed()).as("%s", limit).isTrue();
       assertThat(await(scene.store.locks(null, 10, null)).locks()).as("%s", limit).isEmpty();
@@ -287,10 +287,10 @@ public interface LockPointContract {
   @Test
   default void settledForSomethingItsLockStays() {
     Scene scene = scene();
-    Rule rule = onLimit(Limit.log(3, Duration.ofMinutes(5)));
+    Rule rule = onLimit(Limit.slidingLog(3, Duration.ofMinutes(5)));
     Receipt receipt = scene.receipt(rule, 3);
 
-    await(scene.limiter(rule).settle(receipt, 1));
+    await(scene.limiter(rule).settleAsync(receipt, 1));
 
     assertThat(scene.told(scene.peek(rule, 1)))
         .isEqualTo("denied [2 of 3, retry 30m, reset 5m, locked 30m]");
@@ -300,7 +300,7 @@ public interface LockPointContract {
   default void lockThatWasTakenBackIsNotOneInTheRow() {
     Scene scene = scene();
     Rule rule =
-        codes(Limit.log(1, Duration.ofSeconds(1)))
+        codes(Limit.slidingLog(1, Duration.ofSeconds(1)))
             .lock(
                 Lock.growing(
                         List.of(
@@ -311,7 +311,7 @@ public interface LockPointContract {
     scene.clock.advance(Duration.ofMinutes(1));
     Decision second = scene.take(rule, 1);
     assertThat(lockLength(scene, second)).isEqualTo(Duration.ofMinutes(5));
-    await(scene.limiter(rule).giveBack(Scene.receipt(second)));
+    await(scene.limiter(rule).refundAsync(Scene.receipt(second)));
 
     assertThat(lockLength(scene, scene.take(rule, 1))).isEqualTo(Duration.ofMinutes(5));
   }
@@ -325,15 +325,15 @@ public interface LockPointContract {
   default void liftingForgetsTheRowOfGrowingLocksUnlessAskedToKeepIt() {
     Scene scene = scene();
     Rule rule =
-        codes(Limit.log(1, Duration.ofSeconds(1)))
+        codes(Limit.slidingLog(1, Duration.ofSeconds(1)))
             .lock(Lock.growing(List.of(Duration.ofMinutes(1), Duration.ofHours(1))).onLimit())
             .build();
     scene.take(rule, 1);
     scene.clock.advance(Duration.ofSeconds(1));
-    await(scene.limiter(rule).lift("codes", ANN, true));
+    await(scene.limiter(rule).liftAsync("codes", ANN, true));
     assertThat(lockLength(scene, scene.take(rule, 1))).isEqualTo(Duration.ofHours(1));
 
-    await(scene.limiter(rule).lift("codes", ANN));
+    await(scene.limiter(rule).liftAsync("codes", ANN));
 
     assertThat(lockLength(scene, scene.take(rule, 1))).isEqualTo(Duration.ofMinutes(1));
   }

@@ -18,7 +18,7 @@ public interface PeersContract {
   @Test
   default void slidingWindowDoesNotDropItsOldestPartTooEarly() {
     Scene scene = scene();
-    Rule rule = rule(Limit.sliding(10, Duration.ofSeconds(60), Duration.ofSeconds(1)));
+    Rule rule = rule(Limit.slidingWindow(10, Duration.ofSeconds(60), Duration.ofSeconds(1)));
     scene.clock.set(Scene.START.plusMillis(59_900));
     assertThat(scene.passing(rule, 10)).isEqualTo(10);
 
@@ -36,7 +36,7 @@ public interface PeersContract {
       scene.reset(rule);
       Receipt receipt = scene.receipt(rule, 5);
       scene.clock.set(Scene.START.plusMillis(10));
-      assertThat(await(scene.limiter(rule).giveBack(receipt))).isTrue();
+      assertThat(await(scene.limiter(rule).refundAsync(receipt))).isTrue();
       scene.clock.set(Scene.START.plusMillis(500));
       assertThat(scene.take(rule, 10).allowed()).as("%s", limit).isTrue();
       scene.clock.set(Scene.START.plusMillis(1_001));
@@ -48,10 +48,10 @@ public interface PeersContract {
   @Test
   default void releasedTokensDoNotOverfillABucket() {
     Scene scene = scene();
-    Rule rule = rule(Limit.bucket(10, 10, Duration.ofSeconds(1)));
+    Rule rule = rule(Limit.tokenBucket(10, 10, Duration.ofSeconds(1)));
     Receipt receipt = scene.receipt(rule, 5);
     scene.clock.set(Scene.START.plusMillis(10));
-    await(scene.limiter(rule).giveBack(receipt));
+    await(scene.limiter(rule).refundAsync(receipt));
     scene.clock.set(Scene.START.plusMillis(500));
     assertThat(scene.passing(rule, 99)).isEqualTo(10);
     scene.clock.set(Scene.START.plusMillis(1_001));
@@ -62,7 +62,7 @@ public interface PeersContract {
   @Test
   default void bucketAdmitsNoSecondBurstAcrossASecondsEdge() {
     Scene scene = scene();
-    Rule rule = rule(Limit.bucket(100, 100, Duration.ofSeconds(1)));
+    Rule rule = rule(Limit.tokenBucket(100, 100, Duration.ofSeconds(1)));
     long passed = 0;
     for (int millis = 970; millis <= 1_030; millis++) {
       scene.clock.set(Scene.START.plusMillis(millis));
@@ -75,7 +75,7 @@ public interface PeersContract {
   @Test
   default void burstBelowTheRateIsTheMostAtOnce() {
     Scene scene = scene();
-    Rule rule = rule(Limit.bucket(40, 100, Duration.ofSeconds(1)));
+    Rule rule = rule(Limit.tokenBucket(40, 100, Duration.ofSeconds(1)));
 
     assertThat(scene.passing(rule, 200)).isEqualTo(40);
   }
@@ -99,10 +99,10 @@ public interface PeersContract {
   default void callRejectedByTheSecondLimitHasNotBurntTheFirst() {
     Scene scene = scene();
     Rule rule =
-        Rule.named("test")
+        Rule.builder("test")
             .by("member")
-            .limit(Limit.bucket(10, 1, Duration.ofHours(1)))
-            .limit(Limit.bucket(1, 1, Duration.ofSeconds(1)))
+            .limit(Limit.tokenBucket(10, 1, Duration.ofHours(1)))
+            .limit(Limit.tokenBucket(1, 1, Duration.ofSeconds(1)))
             .build();
     for (int i = 0; i < 5; i++) {
       scene.take(rule, 1);

@@ -28,9 +28,9 @@ public interface PlanContract {
   default void everyIdentityOfARuleHasItsOwnAccount() {
     Scene scene = scene();
     Rule rule =
-        Rule.named("promo")
+        Rule.builder("promo")
             .by("member", "ip", "member+promo")
-            .limit(Limit.log(3, Duration.ofSeconds(10)))
+            .limit(Limit.slidingLog(3, Duration.ofSeconds(10)))
             .build();
 
     Decision decision = scene.take(rule, member("ann", "10.0.0.1").with("promo", "x"), 1);
@@ -46,7 +46,7 @@ public interface PlanContract {
     Scene scene = scene();
     for (Limit limit : Scene.everyKind(3, Duration.ofSeconds(10))) {
       String name = "r" + limit.getClass().getSimpleName();
-      Rule rule = Rule.named(name).by("member", "ip").limit(limit).build();
+      Rule rule = Rule.builder(name).by("member", "ip").limit(limit).build();
       assertThat(scene.take(rule, member("ann", "10.0.0.1"), 2).allowed()).isTrue();
 
       Decision decision = scene.take(rule, member("bob", "10.0.0.1"), 2);
@@ -66,8 +66,8 @@ public interface PlanContract {
   default void rulesOfOneCallAreTakenTogether() {
     Scene scene = scene();
     Rule burst =
-        Rule.named("burst").by("member").limit(Limit.bucket(1, 1, Duration.ofSeconds(1))).build();
-    Rule daily = Rule.named("daily").by("member").limit(Limit.fixed(5, Duration.ofDays(1))).build();
+        Rule.builder("burst").by("member").limit(Limit.tokenBucket(1, 1, Duration.ofSeconds(1))).build();
+    Rule daily = Rule.builder("daily").by("member").limit(Limit.fixedWindow(5, Duration.ofDays(1))).build();
     Limiter limiter = scene.limiter(burst, daily);
     Call both = Call.of(List.of("burst", "daily", "burst"), ANN);
 
@@ -85,7 +85,7 @@ public interface PlanContract {
     Scene scene = scene();
     for (Limit limit : Scene.everyKind(2, Duration.ofSeconds(10))) {
       Rule rule = rule(limit);
-      Rule other = Rule.named("other").by("member").limit(limit).build();
+      Rule other = Rule.builder("other").by("member").limit(limit).build();
       scene.reset(rule);
       scene.reset(other);
 
@@ -100,7 +100,7 @@ public interface PlanContract {
   @Test
   default void identitiesThatLookAlikeDoNotShareAnAccount() {
     Scene scene = scene();
-    Rule rule = Rule.named("pair").by("a+b").limit(Limit.log(1, Duration.ofMinutes(1))).build();
+    Rule rule = Rule.builder("pair").by("a+b").limit(Limit.slidingLog(1, Duration.ofMinutes(1))).build();
     List<Identity> alike =
         List.of(
             Identity.of("a", "x&b=y", "b", "z"),
@@ -129,9 +129,9 @@ public interface PlanContract {
   default void costFitsOnlyIfItFitsEverywhere() {
     Scene scene = scene();
     Rule small =
-        Rule.named("small").by("member").limit(Limit.log(2, Duration.ofSeconds(5))).build();
+        Rule.builder("small").by("member").limit(Limit.slidingLog(2, Duration.ofSeconds(5))).build();
     Rule large =
-        Rule.named("large").by("member").limit(Limit.log(9, Duration.ofSeconds(5))).build();
+        Rule.builder("large").by("member").limit(Limit.slidingLog(9, Duration.ofSeconds(5))).build();
     Call both = Call.of(List.of("small", "large"), BOB).costing(3);
 
     assertThat(scene.told(scene.limiter(small, large).decide(both)))

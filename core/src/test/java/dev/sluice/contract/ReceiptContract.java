@@ -31,10 +31,10 @@ public interface ReceiptContract {
       Receipt first = scene.receipt(rule, 3);
       scene.receipt(rule, 2);
 
-      assertThat(await(limiter.giveBack(first))).isTrue();
+      assertThat(await(limiter.refundAsync(first))).isTrue();
       assertThat(scene.left(rule)).as("%s", limit).isEqualTo(3);
-      assertThat(await(limiter.giveBack(first))).isFalse();
-      assertThat(await(limiter.settle(first, 9))).isFalse();
+      assertThat(await(limiter.refundAsync(first))).isFalse();
+      assertThat(await(limiter.settleAsync(first, 9))).isFalse();
       assertThat(scene.left(rule)).as("%s", limit).isEqualTo(3);
     }
   }
@@ -47,9 +47,9 @@ public interface ReceiptContract {
       scene.reset(rule);
       Receipt receipt = scene.receipt(rule, 8);
 
-      assertThat(await(scene.limiter(rule).settle(receipt, 3))).isTrue();
+      assertThat(await(scene.limiter(rule).settleAsync(receipt, 3))).isTrue();
       assertThat(scene.left(rule)).as("%s", limit).isEqualTo(6);
-      assertThat(await(scene.limiter(rule).giveBack(receipt))).isFalse();
+      assertThat(await(scene.limiter(rule).refundAsync(receipt))).isFalse();
       assertThat(scene.left(rule)).as("%s", limit).isEqualTo(6);
     }
   }
@@ -61,7 +61,7 @@ public interface ReceiptContract {
       Rule rule = rule(limit);
       scene.reset(rule);
 
-      assertThat(await(scene.limiter(rule).settle(scene.receipt(rule, 4), 4))).isTrue();
+      assertThat(await(scene.limiter(rule).settleAsync(scene.receipt(rule, 4), 4))).isTrue();
       assertThat(scene.left(rule)).as("%s", limit).isEqualTo(5);
     }
   }
@@ -74,14 +74,14 @@ public interface ReceiptContract {
       scene.reset(rule);
       Limiter limiter = scene.limiter(rule);
 
-      await(limiter.settle(scene.receipt(rule, 3), 5));
+      await(limiter.settleAsync(scene.receipt(rule, 3), 5));
       assertThat(scene.left(rule)).as("%s", limit).isEqualTo(4);
-      await(limiter.settle(scene.receipt(rule, 1), 20));
+      await(limiter.settleAsync(scene.receipt(rule, 1), 20));
       assertThat(scene.take(rule, 1).allowed()).as("%s", limit).isFalse();
     }
-    Rule bucket = rule(Limit.bucket(5, 1, Duration.ofSeconds(1)));
+    Rule bucket = rule(Limit.tokenBucket(5, 1, Duration.ofSeconds(1)));
     scene.reset(bucket);
-    await(scene.limiter(bucket).settle(scene.receipt(bucket, 2), 9));
+    await(scene.limiter(bucket).settleAsync(scene.receipt(bucket, 2), 9));
     assertThat(scene.told(scene.peek(bucket, 1))).isEqualTo("denied [0 of 5, retry 5s, reset 9s]");
   }
 
@@ -95,7 +95,7 @@ public interface ReceiptContract {
       scene.clock.advance(Duration.ofSeconds(11));
       scene.receipt(rule, 4);
 
-      await(scene.limiter(rule).giveBack(old));
+      await(scene.limiter(rule).refundAsync(old));
 
       assertThat(scene.left(rule)).as("%s", limit).isZero();
       scene.clock.advance(Duration.ofSeconds(19));
@@ -105,12 +105,12 @@ public interface ReceiptContract {
   @Test
   default void bucketReturnsAtMostWhatRefillsUntilItWouldBeFull() {
     Scene scene = scene();
-    Rule rule = rule(Limit.bucket(10, 10, Duration.ofSeconds(1)));
+    Rule rule = rule(Limit.tokenBucket(10, 10, Duration.ofSeconds(1)));
     Receipt receipt = scene.receipt(rule, 5);
     scene.clock.advance(Duration.ofMillis(300));
     assertThat(scene.told(scene.take(rule, 8))).isEqualTo("allowed [0 of 10, reset 1s]");
 
-    await(scene.limiter(rule).giveBack(receipt));
+    await(scene.limiter(rule).refundAsync(receipt));
 
     assertThat(scene.told(scene.peek(rule, 1))).isEqualTo("allowed [2 of 10, reset 800ms]");
   }
@@ -118,12 +118,12 @@ public interface ReceiptContract {
   @Test
   default void slidingWindowReturnsAsLongAsItStillCounts() {
     Scene scene = scene();
-    Rule rule = rule(Limit.sliding(4, Duration.ofSeconds(10), Duration.ofSeconds(1)));
+    Rule rule = rule(Limit.slidingWindow(4, Duration.ofSeconds(10), Duration.ofSeconds(1)));
     Receipt receipt = scene.receipt(rule, 4);
     scene.clock.advanceMicros(10_999_998);
     assertThat(scene.left(rule)).isZero();
 
-    await(scene.limiter(rule).giveBack(receipt));
+    await(scene.limiter(rule).refundAsync(receipt));
 
     assertThat(scene.told(scene.peek(rule, 4))).isEqualTo("allowed [4 of 4, reset 0s]");
   }
@@ -132,12 +132,12 @@ public interface ReceiptContract {
   default void everyAccountOfThePlanIsSettled() {
     Scene scene = scene();
     Rule rule =
-        Rule.named("both").by("member", "ip").limit(Limit.log(4, Duration.ofSeconds(10))).build();
+        Rule.builder("both").by("member", "ip").limit(Limit.slidingLog(4, Duration.ofSeconds(10))).build();
     Identity who = ANN.with("ip", "10.0.0.1");
     Receipt receipt = Scene.receipt(scene.take(rule, who, 4));
     assertThat(receipt.entries()).hasSize(2);
 
-    await(scene.limiter(rule).settle(receipt, 1));
+    await(scene.limiter(rule).settleAsync(receipt, 1));
 
     assertThat(scene.told(scene.take(rule, who, 0)))
         .isEqualTo(
@@ -152,8 +152,8 @@ public interface ReceiptContract {
       scene.reset(rule);
       scene.receipt(rule, 2);
 
-      await(scene.limiter(rule).giveBack(Scene.receipt(scene.peek(rule, 2))));
-      await(scene.limiter(rule).giveBack(Scene.receipt(scene.take(rule, 0))));
+      await(scene.limiter(rule).refundAsync(Scene.receipt(scene.peek(rule, 2))));
+      await(scene.limiter(rule).refundAsync(Scene.receipt(scene.take(rule, 0))));
 
       assertThat(scene.left(rule)).as("%s", limit).isEqualTo(2);
     }
@@ -169,7 +169,7 @@ public interface ReceiptContract {
       Decision recorded = scene.record(rule, 2);
       assertThat(scene.left(rule)).as("%s", limit).isEqualTo(1);
 
-      assertThat(await(scene.limiter(rule).giveBack(Scene.receipt(recorded)))).isFalse();
+      assertThat(await(scene.limiter(rule).refundAsync(Scene.receipt(recorded)))).isFalse();
 
       assertThat(scene.left(rule)).as("%s", limit).isEqualTo(1);
     }
@@ -186,7 +186,7 @@ public interface ReceiptContract {
       Receipt first = Scene.receipt(limiter.decide(call.withId("a" + limit.hashCode())));
       limiter.decide(call.withId("b" + limit.hashCode()));
 
-      await(limiter.settle(first, 1));
+      await(limiter.settleAsync(first, 1));
 
       assertThat(scene.left(rule)).as("%s", limit).isEqualTo(3);
     }
@@ -204,9 +204,9 @@ public interface ReceiptContract {
         Receipt receipt = Scene.receipt(limiter.decide(call));
         assertThat(scene.left(rule)).as("%s %s", id, limit).isEqualTo(2);
 
-        assertThat(await(limiter.giveBack(receipt))).as("%s %s", id, limit).isTrue();
+        assertThat(await(limiter.refundAsync(receipt))).as("%s %s", id, limit).isTrue();
         assertThat(scene.left(rule)).as("%s %s", id, limit).isEqualTo(6);
-        assertThat(await(limiter.giveBack(receipt))).as("%s %s", id, limit).isFalse();
+        assertThat(await(limiter.refundAsync(receipt))).as("%s %s", id, limit).isFalse();
       }
     }
   }
@@ -214,7 +214,7 @@ public interface ReceiptContract {
   @Test
   default void receiptHasAnIdOfItsOwn() {
     Scene scene = scene();
-    Rule rule = rule(Limit.log(9, Duration.ofSeconds(10)));
+    Rule rule = rule(Limit.slidingLog(9, Duration.ofSeconds(10)));
     Limiter limiter = scene.limiter(rule);
     Call call = Call.of("test", ANN);
 
@@ -231,11 +231,11 @@ public interface ReceiptContract {
   @Test
   default void actualCostMustBeACost() {
     Scene scene = scene();
-    Rule rule = rule(Limit.log(1, Duration.ofSeconds(1)));
+    Rule rule = rule(Limit.slidingLog(1, Duration.ofSeconds(1)));
     Receipt receipt = scene.receipt(rule, 1);
 
-    assertThatThrownBy(() -> scene.limiter(rule).settle(receipt, -1))
+    assertThatThrownBy(() -> scene.limiter(rule).settleAsync(receipt, -1))
         .hasMessage("actualCost: -1 (expected: 0 to 2^52)");
-    assertThat(await(scene.limiter(rule).giveBack(receipt))).isTrue();
+    assertThat(await(scene.limiter(rule).refundAsync(receipt))).isTrue();
   }
 }

@@ -91,7 +91,7 @@ public interface ResendContract {
   @Test
   default void denialOfWhatNeverFitsIsRepeatedForAMinute() {
     Scene scene = scene();
-    Rule rule = rule(Limit.fixed(2, Duration.ofHours(1)));
+    Rule rule = rule(Limit.fixedWindow(2, Duration.ofHours(1)));
     Call call = Call.of("test", ANN).costing(3).withId("never");
     Decision first = scene.decide(rule, call);
     scene.take(rule, 1);
@@ -149,8 +149,8 @@ public interface ResendContract {
   @Test
   default void idIsRememberedAsLongAsTheLongestLimitOfItsCall() {
     Scene scene = scene();
-    Rule quick = Rule.named("quick").by("member").limit(Limit.fixed(5, ofSeconds(1))).build();
-    Rule slow = Rule.named("slow").by("member").limit(Limit.log(1, Duration.ofHours(1))).build();
+    Rule quick = Rule.builder("quick").by("member").limit(Limit.fixedWindow(5, ofSeconds(1))).build();
+    Rule slow = Rule.builder("slow").by("member").limit(Limit.slidingLog(1, Duration.ofHours(1))).build();
     Limiter limiter = scene.limiter(quick, slow);
     Call call = Call.of(List.of("quick", "slow"), ANN).withId("both");
     limiter.decide(call);
@@ -169,7 +169,7 @@ public interface ResendContract {
   @Test
   default void idIsRememberedForTheLengthOfACalendarRound() {
     Scene scene = scene();
-    Rule rule = rule(Limit.fixed(4, Cycle.calendar(Cycle.Unit.DAY, ZoneOffset.UTC)));
+    Rule rule = rule(Limit.fixedWindow(4, Cycle.calendar(Cycle.Unit.DAY, ZoneOffset.UTC)));
     scene.decide(rule, call("daily"));
     scene.clock.advance(Duration.ofHours(24).minusMillis(1));
     assertThat(scene.left(rule)).as("the round has ended").isEqualTo(4);
@@ -184,7 +184,7 @@ public interface ResendContract {
   @Test
   default void callOfCostZeroIsRememberedForAMinute() {
     Scene scene = scene();
-    Rule rule = rule(Limit.fixed(1, Duration.ofHours(1)));
+    Rule rule = rule(Limit.fixedWindow(1, Duration.ofHours(1)));
     Call call = Call.of("test", ANN).costing(0).withId("room");
     assertThat(scene.decide(rule, call).allowed()).isTrue();
     scene.take(rule, 1);
@@ -200,7 +200,7 @@ public interface ResendContract {
     Scene scene = scene();
     for (Limit limit : Scene.everyKind(9, Duration.ofMinutes(10))) {
       Rule rule = rule(limit);
-      Rule other = Rule.named("other").by("member").limit(limit).build();
+      Rule other = Rule.builder("other").by("member").limit(limit).build();
       Limiter limiter = scene.limiter(rule, other);
       String id = "asked-" + limit.getClass().getSimpleName();
       scene.reset(rule);
@@ -234,7 +234,7 @@ public interface ResendContract {
   @Test
   default void idOfADeniedCallBelongsToItsQuestionForAMinute() {
     Scene scene = scene();
-    Rule rule = rule(Limit.fixed(2, Duration.ofSeconds(10)));
+    Rule rule = rule(Limit.fixedWindow(2, Duration.ofSeconds(10)));
     scene.take(rule, 1);
     assertThat(scene.decide(rule, call("denied")).allowed()).isFalse();
     scene.clock.advance(Duration.ofSeconds(59));
@@ -248,11 +248,11 @@ public interface ResendContract {
   @Test
   default void usedIdFailsTheStageOfACall() {
     Scene scene = scene();
-    Rule rule = rule(Limit.log(9, Duration.ofMinutes(10)));
+    Rule rule = rule(Limit.slidingLog(9, Duration.ofMinutes(10)));
     Limiter limiter = scene.limiter(rule);
     limiter.decide(call("stage"));
 
-    assertThatThrownBy(() -> Scene.await(limiter.ask(call("stage").costing(1))))
+    assertThatThrownBy(() -> Scene.await(limiter.decideAsync(call("stage").costing(1))))
         .isInstanceOf(CompletionException.class)
         .hasCauseInstanceOf(IdReusedException.class);
   }
@@ -260,7 +260,7 @@ public interface ResendContract {
   @Test
   default void idThatWasCountedLetsNoOtherCostPassAFullLog() {
     Scene scene = scene();
-    Rule rule = rule(Limit.log(3, Duration.ofMinutes(10)));
+    Rule rule = rule(Limit.slidingLog(3, Duration.ofMinutes(10)));
     scene.decide(rule, Call.of("test", ANN).withId("x"));
     scene.take(rule, 2);
     scene.clock.advance(Duration.ofMinutes(2));
@@ -276,10 +276,10 @@ public interface ResendContract {
   default void callersWithTheSameIdAreCountedEachOnTheAccountTheyShare() {
     Scene scene = scene();
     for (Limit limit : Scene.everyKind(5, Duration.ofMinutes(10))) {
-      Rule rule = Rule.named("shared").by("ip").limit(limit).build();
+      Rule rule = Rule.builder("shared").by("ip").limit(limit).build();
       Limiter limiter = scene.limiter(rule);
       Identity ip = Identity.of("ip", "10.0.0.1");
-      Scene.await(limiter.reset("shared", ip));
+      Scene.await(limiter.resetAsync("shared", ip));
       String id = "same-" + limit.getClass().getSimpleName();
       Call anns = Call.of("shared", ip.with("member", "ann")).costing(2).withId(id);
       Call bobs = Call.of("shared", ip.with("member", "bob")).costing(2).withId(id);
@@ -288,9 +288,9 @@ public interface ResendContract {
       Receipt second = Scene.receipt(limiter.decide(bobs));
 
       assertThat(left(limiter, ip)).as("%s", limit).isEqualTo(1);
-      assertThat(Scene.await(limiter.giveBack(first))).isTrue();
+      assertThat(Scene.await(limiter.refundAsync(first))).isTrue();
       assertThat(left(limiter, ip)).as("%s", limit).isEqualTo(3);
-      assertThat(Scene.await(limiter.giveBack(second))).isTrue();
+      assertThat(Scene.await(limiter.refundAsync(second))).isTrue();
       assertThat(left(limiter, ip)).as("%s", limit).isEqualTo(5);
     }
   }
@@ -302,8 +302,8 @@ public interface ResendContract {
   @Test
   default void firstVerdictStandsAfterAChangeOfRules() {
     Scene scene = scene();
-    Rule before = rule(Limit.fixed(5, Duration.ofMinutes(10)));
-    Rule raised = rule(Limit.fixed(9, Duration.ofMinutes(10)));
+    Rule before = rule(Limit.fixedWindow(5, Duration.ofMinutes(10)));
+    Rule raised = rule(Limit.fixedWindow(9, Duration.ofMinutes(10)));
     scene.decide(before, call("passes").costing(4));
     scene.decide(before, call("fails"));
 
@@ -318,8 +318,8 @@ public interface ResendContract {
   @Test
   default void receiptOfARepeatedAnswerGivesNothingToAccountsOfAnotherRule() {
     Scene scene = scene();
-    Rule before = rule(Limit.fixed(5, Duration.ofMinutes(10)));
-    Rule after = Rule.named("test").by("ip").limit(Limit.fixed(5, Duration.ofMinutes(10))).build();
+    Rule before = rule(Limit.fixedWindow(5, Duration.ofMinutes(10)));
+    Rule after = Rule.builder("test").by("ip").limit(Limit.fixedWindow(5, Duration.ofMinutes(10))).build();
     Identity ip = Identity.of("ip", "10.0.0.1");
     Call call = Call.of("test", ip.with("member", "ann")).costing(2).withId("moved");
     scene.decide(before, call);
@@ -328,15 +328,15 @@ public interface ResendContract {
     Decision again = scene.decide(after, call);
 
     // A Cluster remembers ids beside the accounts, so that one may have counted it here.
-    Scene.await(scene.limiter(after).giveBack(Scene.receipt(again)));
+    Scene.await(scene.limiter(after).refundAsync(Scene.receipt(again)));
     assertThat(scene.take(after, ip, 0).balances().get(0).remaining()).isEqualTo(2);
   }
 
   @Test
   default void idThatWasForgottenIsCountedBesideItsFirstCall() {
     Scene scene = scene();
-    Rule rule = rule(Limit.log(3, Duration.ofMinutes(1)));
-    Rule longer = rule(Limit.log(3, Duration.ofMinutes(10)));
+    Rule rule = rule(Limit.slidingLog(3, Duration.ofMinutes(1)));
+    Rule longer = rule(Limit.slidingLog(3, Duration.ofMinutes(10)));
     Call call = Call.of("test", ANN).withId("x");
     Receipt first = Scene.receipt(scene.decide(rule, call));
     scene.clock.advance(Duration.ofSeconds(61));
@@ -344,9 +344,9 @@ public interface ResendContract {
     Receipt second = Scene.receipt(scene.decide(longer, call));
 
     assertThat(scene.left(longer)).isEqualTo(1);
-    assertThat(Scene.await(scene.limiter(longer).giveBack(first))).as("past its end").isFalse();
+    assertThat(Scene.await(scene.limiter(longer).refundAsync(first))).as("past its end").isFalse();
     assertThat(scene.left(longer)).isEqualTo(1);
-    assertThat(Scene.await(scene.limiter(longer).giveBack(second))).isTrue();
+    assertThat(Scene.await(scene.limiter(longer).refundAsync(second))).isTrue();
     assertThat(scene.left(longer)).isEqualTo(2);
   }
 
@@ -359,7 +359,7 @@ public interface ResendContract {
       String id = "shared-" + limit.getClass().getSimpleName();
       Call bobs = Call.of("test", BOB).costing(2).withId(id);
       scene.reset(rule);
-      Scene.await(limiter.reset("test", BOB));
+      Scene.await(limiter.resetAsync("test", BOB));
 
       assertThat(limiter.decide(call(id)).allowed()).isTrue();
       assertThat(limiter.decide(bobs).allowed()).isTrue();
@@ -379,8 +379,8 @@ public interface ResendContract {
       Decision again = limiter.decide(call);
       scene.take(rule, 3);
 
-      assertThat(Scene.await(limiter.giveBack(Scene.receipt(first)))).isTrue();
-      assertThat(Scene.await(limiter.giveBack(Scene.receipt(again)))).isFalse();
+      assertThat(Scene.await(limiter.refundAsync(Scene.receipt(first)))).isTrue();
+      assertThat(Scene.await(limiter.refundAsync(Scene.receipt(again)))).isFalse();
       assertThat(scene.left(rule)).as("%s", limit).isEqualTo(2);
     }
   }
@@ -388,7 +388,7 @@ public interface ResendContract {
   @Test
   default void lookWithAnIdRemembersNothing() {
     Scene scene = scene();
-    Rule rule = rule(Limit.bucket(2, 2, Duration.ofMinutes(1)));
+    Rule rule = rule(Limit.tokenBucket(2, 2, Duration.ofMinutes(1)));
 
     assertThat(scene.decide(rule, call("look").peeking()).allowed()).isTrue();
     assertThat(scene.decide(rule, call("look")).allowed()).isTrue();
@@ -403,12 +403,12 @@ public interface ResendContract {
       scene.reset(rule);
       Call call = Call.of("test", ANN).withId("back-" + limit.getClass().getSimpleName());
       Receipt first = Scene.receipt(scene.decide(rule, call));
-      Scene.await(scene.limiter(rule).giveBack(first));
+      Scene.await(scene.limiter(rule).refundAsync(first));
 
       Decision again = scene.decide(rule, call);
       assertThat(again.balances().get(0).remaining()).as("%s", limit).isEqualTo(1);
       assertThat(scene.decide(rule, call).balances()).as("%s", limit).isEqualTo(again.balances());
-      Scene.await(scene.limiter(rule).giveBack(Scene.receipt(again)));
+      Scene.await(scene.limiter(rule).refundAsync(Scene.receipt(again)));
       scene.take(rule, 2);
 
       assertThat(scene.decide(rule, call).allowed()).as("%s: nothing is left", limit).isFalse();
@@ -418,9 +418,9 @@ public interface ResendContract {
   @Test
   default void idThatWasSettledForLessStands() {
     Scene scene = scene();
-    Rule rule = rule(Limit.fixed(5, Duration.ofHours(1)));
+    Rule rule = rule(Limit.fixedWindow(5, Duration.ofHours(1)));
     Call call = Call.of("test", ANN).costing(4).withId("job-1");
-    Scene.await(scene.limiter(rule).settle(Scene.receipt(scene.decide(rule, call)), 1));
+    Scene.await(scene.limiter(rule).settleAsync(Scene.receipt(scene.decide(rule, call)), 1));
 
     assertThat(scene.decide(rule, call).allowed()).isTrue();
     assertThat(scene.left(rule)).isEqualTo(4);

@@ -29,7 +29,7 @@ public interface ReservationContract {
   Scene scene();
 
   private static Rule.Builder logins(Limit limit) {
-    return Rule.named("logins").by("member").limit(limit);
+    return Rule.builder("logins").by("member").limit(limit);
   }
 
   private static List<Rule> bothPoints(Limit limit) {
@@ -101,13 +101,13 @@ public interface ReservationContract {
   @Test
   default void retryAfterIsTheEarlierOfTheLimitsOwnAndTheEndOfTheHold() {
     Scene scene = scene();
-    Rule slow = logins(Limit.log(2, Duration.ofMinutes(30))).build();
+    Rule slow = logins(Limit.slidingLog(2, Duration.ofMinutes(30))).build();
     reserve(scene, slow, 2);
     scene.clock.advance(Duration.ofSeconds(20));
     assertThat(scene.told(reserve(scene, slow, 1)))
         .isEqualTo("denied [0 of 2, retry 40s, reset 29m40s]");
 
-    Rule quick = logins(Limit.log(2, Duration.ofSeconds(30))).build();
+    Rule quick = logins(Limit.slidingLog(2, Duration.ofSeconds(30))).build();
     scene.reset(quick);
     reserve(scene, quick, 2);
     scene.clock.advance(Duration.ofSeconds(20));
@@ -172,7 +172,7 @@ public interface ReservationContract {
       Receipt receipt = reserved(scene, rule, 2);
       scene.clock.advance(Duration.ofMinutes(2));
 
-      assertThat(await(scene.limiter(rule).giveBack(receipt))).as("%s", limit).isTrue();
+      assertThat(await(scene.limiter(rule).refundAsync(receipt))).as("%s", limit).isTrue();
       assertThat(scene.left(rule)).as("%s", limit).isEqualTo(2);
     }
   }
@@ -189,10 +189,10 @@ public interface ReservationContract {
         three.add(reserved(scene, rule, 1));
       }
 
-      await(limiter.settle(three.get(0), Settlement.CONFIRMED));
-      await(limiter.settle(three.get(1), Settlement.CONFIRMED));
+      await(limiter.settleAsync(three.get(0), Settlement.CONFIRMED));
+      await(limiter.settleAsync(three.get(1), Settlement.CONFIRMED));
       assertThat(scene.peek(rule, 1).locked()).as("%s: one is open", limit).isFalse();
-      assertThat(await(limiter.settle(three.get(2), Settlement.CONFIRMED)).done()).isTrue();
+      assertThat(await(limiter.settleAsync(three.get(2), Settlement.CONFIRMED)).done()).isTrue();
       assertThat(scene.peek(rule, 1).locked()).as("%s: none is", limit).isTrue();
       assertThat(scene.left(rule)).as("%s", limit).isZero();
     }
@@ -207,7 +207,7 @@ public interface ReservationContract {
       Receipt receipt = reserved(scene, rule, 1);
       assertThat(reserve(scene, rule, 1).locked()).as("%s", limit).isFalse();
 
-      await(scene.limiter(rule).settle(receipt, Settlement.CONFIRMED));
+      await(scene.limiter(rule).settleAsync(receipt, Settlement.CONFIRMED));
 
       assertThat(scene.peek(rule, 1).locked()).as("%s: nobody was denied", limit).isFalse();
       assertThat(reserve(scene, rule, 1).locked()).as("%s", limit).isTrue();
@@ -222,9 +222,9 @@ public interface ReservationContract {
         scene.reset(rule);
         Receipt first = reserved(scene, rule, 1);
         Receipt second = reserved(scene, rule, 1);
-        assertThat(await(scene.limiter(rule).giveBack(first))).isTrue();
-        assertThat(await(scene.limiter(rule).giveBack(second))).isTrue();
-        assertThat(await(scene.limiter(rule).giveBack(second))).isFalse();
+        assertThat(await(scene.limiter(rule).refundAsync(first))).isTrue();
+        assertThat(await(scene.limiter(rule).refundAsync(second))).isTrue();
+        assertThat(await(scene.limiter(rule).refundAsync(second))).isFalse();
 
         assertThat(scene.told(scene.peek(rule, 2)))
             .as("%s", rule)
@@ -236,14 +236,14 @@ public interface ReservationContract {
   @Test
   default void partlyGivenBackItLocksIfTheRestUsesTheLimitUp() {
     Scene scene = scene();
-    Rule rule = bothPoints(Limit.log(3, Duration.ofMinutes(5))).get(1);
+    Rule rule = bothPoints(Limit.slidingLog(3, Duration.ofMinutes(5))).get(1);
     scene.take(rule, 1);
     Receipt receipt = reserved(scene, rule, 2);
-    await(scene.limiter(rule).settle(receipt, 1));
+    await(scene.limiter(rule).settleAsync(receipt, 1));
     assertThat(scene.peek(rule, 1).locked()).isFalse();
     Receipt last = reserved(scene, rule, 1);
 
-    await(scene.limiter(rule).settle(last, 1));
+    await(scene.limiter(rule).settleAsync(last, 1));
 
     assertThat(scene.peek(rule, 1).locked()).isTrue();
   }
@@ -251,7 +251,7 @@ public interface ReservationContract {
   @Test
   default void reservationOfCostZeroHoldsNothing() {
     Scene scene = scene();
-    Rule rule = bothPoints(Limit.log(1, Duration.ofMinutes(5))).get(0);
+    Rule rule = bothPoints(Limit.slidingLog(1, Duration.ofMinutes(5))).get(0);
 
     assertThat(reserve(scene, rule, 0).allowed()).isTrue();
     scene.take(rule, 1);
@@ -263,7 +263,7 @@ public interface ReservationContract {
     Scene scene = scene();
     for (Limit limit : Scene.everyKind(3, Duration.ofMinutes(5))) {
       String name = "r" + limit.getClass().getSimpleName();
-      Rule rule = Rule.named(name).by("login", "login+ip", "ip").limit(limit).build();
+      Rule rule = Rule.builder(name).by("login", "login+ip", "ip").limit(limit).build();
       Identity who = Identity.of("login", "ann", "ip", "10.0.0.1");
       Limiter limiter = scene.limiter(rule);
       limiter.decide(Call.of(name, who).costing(2));
@@ -271,7 +271,7 @@ public interface ReservationContract {
       Receipt good = Scene.receipt(limiter.decide(Call.of(name, who).reserving()));
 
       Settlement settlement = Settlement.GIVEN_BACK.forgiving("login", "ip+login");
-      assertThat(await(limiter.settle(good, settlement)).done()).isTrue();
+      assertThat(await(limiter.settleAsync(good, settlement)).done()).isTrue();
 
       assertThat(
               limiter.decide(Call.of(name, who).peeking()).balances().stream()
@@ -295,18 +295,18 @@ public interface ReservationContract {
         }
         scene.clock.advanceMicros(1);
         Settlement forgiven = Settlement.GIVEN_BACK.forgiving("member");
-        await(limiter.settle(reserved(scene, rule, 1), forgiven));
+        await(limiter.settleAsync(reserved(scene, rule, 1), forgiven));
         List<Receipt> fresh = new ArrayList<>();
         for (int i = 0; i < 5; i++) {
           fresh.add(reserved(scene, rule, 1));
         }
         for (Receipt each : old) {
-          await(limiter.giveBack(each));
+          await(limiter.refundAsync(each));
         }
 
         assertThat(reserve(scene, rule, 1).locked()).as("%s", rule).isFalse();
         for (Receipt each : fresh) {
-          await(limiter.giveBack(each));
+          await(limiter.refundAsync(each));
         }
         assertThat(reserve(scene, rule, 1).allowed()).as("%s", rule).isTrue();
       }
@@ -316,22 +316,22 @@ public interface ReservationContract {
   @Test
   default void forgivingTakesBackNoLockButItsOwn() {
     Scene scene = scene();
-    Rule rule = bothPoints(Limit.log(3, Duration.ofMinutes(5))).get(1);
+    Rule rule = bothPoints(Limit.slidingLog(3, Duration.ofMinutes(5))).get(1);
     Limiter limiter = scene.limiter(rule);
     Receipt open = reserved(scene, rule, 1);
     scene.clock.advanceMicros(1);
     scene.take(rule, 2);
-    await(limiter.lock("logins", ANN, Duration.ofMinutes(7), "by hand"));
-    await(limiter.settle(open, Settlement.GIVEN_BACK.forgiving("member")));
+    await(limiter.lockAsync("logins", ANN, Duration.ofMinutes(7), "by hand"));
+    await(limiter.settleAsync(open, Settlement.GIVEN_BACK.forgiving("member")));
     assertThat(scene.told(scene.peek(rule, 1)))
         .isEqualTo("denied [3 of 3, retry 7m, reset 0s, locked 7m]");
 
-    await(limiter.lift("logins", ANN));
+    await(limiter.liftAsync("logins", ANN));
     scene.clock.advanceMicros(1);
     Receipt own = Scene.receipt(scene.take(rule, 3));
     assertThat(scene.peek(rule, 1).locked()).isTrue();
     scene.clock.advanceMicros(1);
-    await(limiter.settle(own, Settlement.CONFIRMED.forgiving("member")));
+    await(limiter.settleAsync(own, Settlement.CONFIRMED.forgiving("member")));
     assertThat(scene.told(scene.peek(rule, 1))).isEqualTo("allowed [3 of 3, reset 0s]");
   }
 
@@ -344,11 +344,11 @@ public interface ReservationContract {
       Receipt old = scene.receipt(rule, 3);
       Receipt good = reserved(scene, rule, 1);
       scene.clock.advanceMicros(1);
-      await(scene.limiter(rule).settle(good, Settlement.GIVEN_BACK.forgiving("member")));
+      await(scene.limiter(rule).settleAsync(good, Settlement.GIVEN_BACK.forgiving("member")));
       scene.clock.advanceMicros(1);
       scene.take(rule, 4);
 
-      await(scene.limiter(rule).giveBack(old));
+      await(scene.limiter(rule).refundAsync(old));
 
       assertThat(scene.left(rule)).as("%s", limit).isEqualTo(1);
     }
@@ -380,7 +380,7 @@ public interface ReservationContract {
             8,
             () -> {
               for (Receipt each = receipts.poll(); each != null; each = receipts.poll()) {
-                await(limiter.giveBack(each));
+                await(limiter.refundAsync(each));
               }
             });
         assertThat(scene.told(scene.peek(rule, 20)))

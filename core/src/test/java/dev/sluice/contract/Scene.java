@@ -39,26 +39,26 @@ public final class Scene {
 
   /** A rule of one limit for members. */
   public static Rule rule(Limit limit) {
-    return Rule.named("test").by("member").limit(limit).build();
+    return Rule.builder("test").by("member").limit(limit).build();
   }
 
   /** The same count and window as each kind of limit. */
   public static List<Limit> everyKind(long limit, Duration window) {
     List<Limit> kinds = new ArrayList<>(everyWindow(limit, window));
-    kinds.add(Limit.bucket(limit, limit, window));
+    kinds.add(Limit.tokenBucket(limit, limit, window));
     return kinds;
   }
 
   /** Of these, the kinds that count in a window: what was used stays so until that is over. */
   public static List<Limit> everyWindow(long limit, Duration window) {
-    List<Limit> kinds = new ArrayList<>(List.of(Limit.fixed(limit, window)));
+    List<Limit> kinds = new ArrayList<>(List.of(Limit.fixedWindow(limit, window)));
     kinds.addAll(everySlidingKind(limit, window));
     return kinds;
   }
 
   /** Of these, the kinds whose window has no edge at which all comes back. */
   public static List<Limit> everySlidingKind(long limit, Duration window) {
-    return List.of(Limit.log(limit, window), Limit.sliding(limit, window, window.dividedBy(10)));
+    return List.of(Limit.slidingLog(limit, window), Limit.slidingWindow(limit, window, window.dividedBy(10)));
   }
 
   /** How far beyond a limit it can be recorded. */
@@ -122,7 +122,7 @@ public final class Scene {
   }
 
   public void reset(Rule rule) {
-    await(limiter(rule).reset(rule.name(), ANN));
+    await(limiter(rule).resetAsync(rule.name(), ANN));
   }
 
   public static <T> T await(CompletionStage<T> stage) {

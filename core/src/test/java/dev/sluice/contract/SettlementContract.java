@@ -39,13 +39,13 @@ public interface SettlementContract {
       Receipt early = scene.receipt(rule, 1);
       Receipt late = scene.receipt(rule, 1);
       scene.clock.advanceMicros(horizon(scene, rule) - 1);
-      assertThat(await(scene.limiter(rule).giveBack(early))).as("%s", limit).isTrue();
+      assertThat(await(scene.limiter(rule).refundAsync(early))).as("%s", limit).isTrue();
       scene.clock.advanceMicros(1);
       scene.take(rule, 3);
 
       for (Settlement each :
           List.of(Settlement.GIVEN_BACK, Settlement.CONFIRMED, Settlement.of(1))) {
-        assertThat(await(scene.limiter(rule).settle(late, each)))
+        assertThat(await(scene.limiter(rule).settleAsync(late, each)))
             .as("%s", limit)
             .isEqualTo(Settled.NOT_DONE);
       }
@@ -62,12 +62,12 @@ public interface SettlementContract {
       Receipt receipt = scene.receipt(rule, 1);
       scene.clock.advanceMicros(2 * horizon(scene, rule));
 
-      assertThat(await(scene.limiter(rule).settle(receipt, Settlement.of(3))))
+      assertThat(await(scene.limiter(rule).settleAsync(receipt, Settlement.of(3))))
           .as("%s", limit)
           .isEqualTo(new Settled(true, Map.of()));
       assertThat(scene.left(rule)).as("%s", limit).isEqualTo(3);
       scene.clock.advanceMicros(9_999_999);
-      assertThat(await(scene.limiter(rule).settle(receipt, 3))).as("%s: again", limit).isFalse();
+      assertThat(await(scene.limiter(rule).settleAsync(receipt, 3))).as("%s: again", limit).isFalse();
       assertThat(scene.left(rule)).as("%s", limit).isEqualTo(3);
     }
   }
@@ -85,10 +85,10 @@ public interface SettlementContract {
       scene.take(rule, 3);
       Receipt fresh = scene.receipt(rule, 1);
 
-      await(scene.limiter(rule).giveBack(old));
+      await(scene.limiter(rule).refundAsync(old));
 
       assertThat(scene.left(rule)).as("%s", limit).isEqualTo(1);
-      await(scene.limiter(rule).giveBack(fresh));
+      await(scene.limiter(rule).refundAsync(fresh));
       assertThat(scene.left(rule)).as("%s", limit).isEqualTo(2);
     }
   }
@@ -100,13 +100,13 @@ public interface SettlementContract {
       Rule rule = rule(limit);
       scene.reset(rule);
       Receipt old = scene.receipt(rule, 3);
-      await(scene.limiter(rule).lock("test", ANN, Duration.ofMinutes(1), "by hand"));
+      await(scene.limiter(rule).lockAsync("test", ANN, Duration.ofMinutes(1), "by hand"));
       scene.clock.advanceMicros(1);
-      await(scene.limiter(rule).lift("test", ANN));
+      await(scene.limiter(rule).liftAsync("test", ANN));
       scene.clock.advanceMicros(1);
       scene.take(rule, 3);
 
-      await(scene.limiter(rule).giveBack(old));
+      await(scene.limiter(rule).refundAsync(old));
 
       assertThat(scene.left(rule)).as("%s", limit).isEqualTo(2);
     }
@@ -115,13 +115,13 @@ public interface SettlementContract {
   @Test
   default void givenBackOverAResetTheIdIsStillJudgedAgain() {
     Scene scene = scene();
-    Rule rule = rule(Limit.fixed(5, TEN_MINUTES));
+    Rule rule = rule(Limit.fixedWindow(5, TEN_MINUTES));
     Limiter limiter = scene.limiter(rule);
     Call call = Call.of("test", ANN).costing(2).withId("x");
     Receipt receipt = Scene.receipt(limiter.decide(call));
     scene.clock.advanceMicros(1);
     scene.reset(rule);
-    await(limiter.giveBack(receipt));
+    await(limiter.refundAsync(receipt));
 
     limiter.decide(call);
 
@@ -133,11 +133,11 @@ public interface SettlementContract {
     Scene scene = scene();
     Limiter limiter =
         scene.limiter(
-            Rule.named("a").by("member").limit(Limit.fixed(5, TEN_MINUTES)).build(),
-            Rule.named("b").by("member").limit(Limit.fixed(5, TEN_MINUTES)).build());
+            Rule.builder("a").by("member").limit(Limit.fixedWindow(5, TEN_MINUTES)).build(),
+            Rule.builder("b").by("member").limit(Limit.fixedWindow(5, TEN_MINUTES)).build());
     Call call = Call.of(List.of("a", "b"), ANN).withId("x");
     Receipt receipt = Scene.receipt(limiter.decide(call));
-    await(limiter.settle(receipt, Settlement.CONFIRMED.costing("a", 0)));
+    await(limiter.settleAsync(receipt, Settlement.CONFIRMED.costing("a", 0)));
 
     assertThat(Scene.receipt(limiter.decide(call))).isEqualTo(receipt);
     assertThat(limiter.decide(call.peeking()).balances())
@@ -148,15 +148,15 @@ public interface SettlementContract {
   @Test
   default void receiptOfAFirstJudgementLeavesTheSecondAlone() {
     Scene scene = scene();
-    Rule rule = rule(Limit.fixed(5, TEN_MINUTES));
+    Rule rule = rule(Limit.fixedWindow(5, TEN_MINUTES));
     Limiter limiter = scene.limiter(rule);
     Call call = Call.of("test", ANN).withId("x");
     Receipt first = Scene.receipt(limiter.decide(call));
-    await(limiter.giveBack(first));
+    await(limiter.refundAsync(first));
     scene.clock.advanceMicros(1);
     limiter.decide(call);
 
-    assertThat(await(limiter.giveBack(first))).isFalse();
+    assertThat(await(limiter.refundAsync(first))).isFalse();
     limiter.decide(call);
 
     assertThat(scene.left(rule)).isEqualTo(4);
@@ -175,7 +175,7 @@ public interface SettlementContract {
       List<Thread> threads = new ArrayList<>();
       for (int i = 0; i < 16; i++) {
         threads.add(
-            new Thread(() -> done.addAndGet(await(limiter.giveBack(receipt)) ? 1 : 0), "s" + i));
+            new Thread(() -> done.addAndGet(await(limiter.refundAsync(receipt)) ? 1 : 0), "s" + i));
       }
       threads.forEach(Thread::start);
       for (Thread thread : threads) {
@@ -195,9 +195,9 @@ public interface SettlementContract {
       scene.reset(rule);
       Receipt receipt = scene.receipt(rule, 2);
 
-      assertThat(await(scene.limiter(rule).settle(receipt, Settlement.CONFIRMED)))
+      assertThat(await(scene.limiter(rule).settleAsync(receipt, Settlement.CONFIRMED)))
           .isEqualTo(new Settled(true, Map.of()));
-      assertThat(await(scene.limiter(rule).giveBack(receipt))).as("%s", limit).isFalse();
+      assertThat(await(scene.limiter(rule).refundAsync(receipt))).as("%s", limit).isFalse();
       assertThat(scene.left(rule)).as("%s", limit).isEqualTo(3);
     }
   }

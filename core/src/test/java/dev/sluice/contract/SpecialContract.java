@@ -26,7 +26,7 @@ public interface SpecialContract {
   Scene scene();
 
   private static Rule.Builder members(String name, long limit) {
-    return Rule.named(name).by("member").limit(Limit.log(limit, TEN));
+    return Rule.builder(name).by("member").limit(Limit.slidingLog(limit, TEN));
   }
 
   @Test
@@ -64,7 +64,7 @@ public interface SpecialContract {
   default void shadowRuleWithoutRoomTakesNothingWhileTheOthersAreTaken() {
     Scene scene = scene();
     Rule hard = members("hard", 9).build();
-    Rule shadow = Rule.named("shadow").by("member", "ip").limit(Limit.log(1, TEN)).shadow().build();
+    Rule shadow = Rule.builder("shadow").by("member", "ip").limit(Limit.slidingLog(1, TEN)).shadow().build();
     Limiter limiter = scene.limiter(hard, shadow);
     List<String> both = List.of("hard", "shadow");
     limiter.decide(Call.of(both, ANN.with("ip", "10.0.0.1")));
@@ -84,7 +84,7 @@ public interface SpecialContract {
     Rule rule =
         members("test", 2)
             .override(
-                Map.of("member", "ann"), Scene.START.plusSeconds(5), Terms.of(Limit.log(4, TEN)))
+                Map.of("member", "ann"), Scene.START.plusSeconds(5), Terms.of(Limit.slidingLog(4, TEN)))
             .build();
 
     assertThat(scene.told(scene.take(rule, ANN, 3))).isEqualTo("allowed [1 of 4, reset 10s]");
@@ -102,8 +102,8 @@ public interface SpecialContract {
     Scene scene = scene();
     Rule rule =
         members("test", 1)
-            .override(Map.of("member", "ann", "plan", "pro"), null, Terms.of(Limit.log(3, TEN)))
-            .override(Map.of("member", "ann"), null, Terms.of(Limit.log(2, TEN)))
+            .override(Map.of("member", "ann", "plan", "pro"), null, Terms.of(Limit.slidingLog(3, TEN)))
+            .override(Map.of("member", "ann"), null, Terms.of(Limit.slidingLog(2, TEN)))
             .build();
 
     assertThat(scene.told(scene.take(rule, ANN.with("plan", "pro"), 1)))
@@ -121,7 +121,7 @@ public interface SpecialContract {
       Decision decision = scene.take(rule, ANN, 1);
       assertThat(scene.told(decision)).isEqualTo("allowed []");
       assertThat(decision.retryAfter()).contains(Duration.ZERO);
-      assertThat(Scene.await(scene.limiter(rule).giveBack(Scene.receipt(decision)))).isFalse();
+      assertThat(Scene.await(scene.limiter(rule).refundAsync(Scene.receipt(decision)))).isFalse();
     }
     assertThat(scene.take(rule, BOB, 1).allowed()).isTrue();
     assertThat(scene.take(rule, BOB, 1).allowed()).isFalse();
@@ -130,11 +130,11 @@ public interface SpecialContract {
   @Test
   default void missingFacetIsAnErrorUnlessTheRuleSkipsIt() {
     Scene scene = scene();
-    Rule strict = Rule.named("strict").by("member", "ip").limit(Limit.log(1, TEN)).build();
+    Rule strict = Rule.builder("strict").by("member", "ip").limit(Limit.slidingLog(1, TEN)).build();
     Rule lenient =
-        Rule.named("lenient")
+        Rule.builder("lenient")
             .by("member", "ip")
-            .limit(Limit.log(1, TEN))
+            .limit(Limit.slidingLog(1, TEN))
             .missing(Rule.Missing.SKIP)
             .build();
 
@@ -151,7 +151,7 @@ public interface SpecialContract {
   @Test
   default void everyoneIsOneAccountForAllCallers() {
     Scene scene = scene();
-    Rule rule = Rule.named("all").by("everyone").limit(Limit.log(3, TEN)).build();
+    Rule rule = Rule.builder("all").by("everyone").limit(Limit.slidingLog(3, TEN)).build();
 
     assertThat(scene.told(scene.take(rule, ANN, 1))).isEqualTo("allowed [2 of 3, reset 10s]");
     assertThat(scene.take(rule, BOB, 1).allowed()).isTrue();
@@ -163,7 +163,7 @@ public interface SpecialContract {
   @Test
   default void everyoneStandsBesideOtherIdentities() {
     Scene scene = scene();
-    Rule rule = Rule.named("both").by("everyone", "member").limit(Limit.log(2, TEN)).build();
+    Rule rule = Rule.builder("both").by("everyone", "member").limit(Limit.slidingLog(2, TEN)).build();
 
     assertThat(scene.told(scene.take(rule, ANN, 1)))
         .isEqualTo(
@@ -176,9 +176,9 @@ public interface SpecialContract {
   default void exemptCallerIsNotCountedWithEveryone() {
     Scene scene = scene();
     Rule rule =
-        Rule.named("all")
+        Rule.builder("all")
             .by("everyone")
-            .limit(Limit.log(1, TEN))
+            .limit(Limit.slidingLog(1, TEN))
             .exempt(Map.of("member", "ann"))
             .build();
 
@@ -191,33 +191,33 @@ public interface SpecialContract {
   default void lockOfEveryoneIsListedAndLiftedWithoutFreeingOneCaller() {
     Scene scene = scene();
     Rule rule =
-        Rule.named("both")
+        Rule.builder("both")
             .by("everyone", "member")
-            .limit(Limit.log(1, TEN))
+            .limit(Limit.slidingLog(1, TEN))
             .lock(Lock.of(TEN).onLimit())
             .build();
     Limiter limiter = scene.limiter(rule);
     scene.take(rule, ANN, 1);
 
-    LockPage locks = Scene.await(limiter.locks("both", 10, null));
+    LockPage locks = Scene.await(limiter.locksAsync("both", 10, null));
     assertThat(locks.locks())
         .extracting(lock -> lock.account().identity().toString())
         .containsExactlyInAnyOrder("everyone=all", "member=ann");
-    assertThat(Scene.await(limiter.lift("both", ANN))).isTrue();
+    assertThat(Scene.await(limiter.liftAsync("both", ANN))).isTrue();
     assertThat(scene.take(rule, BOB, 1).allowed()).as("everyone is still locked").isFalse();
-    assertThat(Scene.await(limiter.lift("both", Identity.parse("everyone=all")))).isTrue();
+    assertThat(Scene.await(limiter.liftAsync("both", Identity.parse("everyone=all")))).isTrue();
     assertThat(scene.take(rule, BOB, 1).allowed()).isTrue();
-    assertThat(Scene.await(limiter.lift("both", Identity.none()))).as("by no facets").isTrue();
+    assertThat(Scene.await(limiter.liftAsync("both", Identity.none()))).as("by no facets").isTrue();
   }
 
   @Test
   default void overrideForARangeHoldsForEachAddressOnItsOwnAccount() {
     Scene scene = scene();
     Rule rule =
-        Rule.named("test")
+        Rule.builder("test")
             .by("ip")
-            .limit(Limit.log(1, TEN))
-            .override(Map.of("ip", "10.0.0.0/8"), null, Terms.of(Limit.log(2, TEN)))
+            .limit(Limit.slidingLog(1, TEN))
+            .override(Map.of("ip", "10.0.0.0/8"), null, Terms.of(Limit.slidingLog(2, TEN)))
             .build();
 
     for (String ip : List.of("10.0.0.1", "10.255.0.9")) {
@@ -233,7 +233,7 @@ public interface SpecialContract {
   @Test
   default void ruleWithoutByCountsEveryFacetOnItsOwn() {
     Scene scene = scene();
-    Rule rule = Rule.named("any").limit(Limit.log(1, TEN)).build();
+    Rule rule = Rule.builder("any").limit(Limit.slidingLog(1, TEN)).build();
 
     assertThat(scene.told(scene.take(rule, ANN.with("ip", "10.0.0.1"), 1)))
         .isEqualTo("allowed [any:ip=10.0.0.1 0 of 1, reset 10s; any:member=ann 0 of 1, reset 10s]");

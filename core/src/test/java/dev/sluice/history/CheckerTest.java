@@ -228,15 +228,15 @@ class CheckerTest {
 
   private static Limit oneMore(Limit limit) {
     if (limit instanceof Limit.FixedWindow fixed) {
-      return Limit.fixed(fixed.limit() + 1, fixed.cycle());
+      return Limit.fixedWindow(fixed.limit() + 1, fixed.cycle());
     }
     if (limit instanceof Limit.SlidingLog log) {
-      return Limit.log(log.limit() + 1, log.window());
+      return Limit.slidingLog(log.limit() + 1, log.window());
     }
     if (limit instanceof Limit.SlidingWindow sliding) {
-      return Limit.sliding(sliding.limit() + 1, sliding.window(), sliding.precision());
+      return Limit.slidingWindow(sliding.limit() + 1, sliding.window(), sliding.precision());
     }
     Limit.TokenBucket bucket = (Limit.TokenBucket) limit;
-    return Limit.bucket(bucket.capacity() + 1, bucket.refill(), bucket.period());
+    return Limit.tokenBucket(bucket.capacity() + 1, bucket.refill(), bucket.period());
   }
 }

@@ -209,7 +209,7 @@ final class Promises {
     for (Rule rule : history.rules().all()) {
       for (int i = 0; i < rule.terms().limits().size(); i++) {
         Limit limit = rule.terms().limits().get(i);
-        Rule alone = Rule.named(rule.name() + i).by("member").limit(limit).build();
+        Rule alone = Rule.builder(rule.name() + i).by("member").limit(limit).build();
         Limiter limiter = Limiter.of(store, RuleSource.fixed(Rules.of(alone)), clock);
         Call one = Call.of(alone.name(), Identity.of("member", "ann"));
         boolean all = limiter.decide(one.costing(limit.quota() - 1)).allowed();

@@ -32,16 +32,16 @@ class RecordedCallsTest {
   /** The limit that was promised, and one that admits too much. */
   static Stream<Arguments> limits() {
     return Stream.of(
-        Arguments.of(Limit.log(10, SECOND), Limit.log(20, SECOND)),
-        Arguments.of(Limit.log(10, SECOND), Limit.log(11, SECOND)),
-        Arguments.of(Limit.log(10, SECOND), Limit.log(10, Duration.ofMillis(800))),
-        Arguments.of(Limit.sliding(10, SECOND), Limit.sliding(20, SECOND)),
-        Arguments.of(Limit.sliding(10, SECOND), Limit.sliding(11, SECOND)),
-        Arguments.of(Limit.fixed(10, SECOND), Limit.fixed(20, SECOND)),
-        Arguments.of(Limit.fixed(10, SECOND), Limit.fixed(11, SECOND)),
-        Arguments.of(Limit.bucket(10, 5, SECOND), Limit.bucket(20, 5, SECOND)),
-        Arguments.of(Limit.bucket(10, 5, SECOND), Limit.bucket(11, 5, SECOND)),
-        Arguments.of(Limit.bucket(10, 5, SECOND), Limit.bucket(10, 7, SECOND)));
+        Arguments.of(Limit.slidingLog(10, SECOND), Limit.slidingLog(20, SECOND)),
+        Arguments.of(Limit.slidingLog(10, SECOND), Limit.slidingLog(11, SECOND)),
+        Arguments.of(Limit.slidingLog(10, SECOND), Limit.slidingLog(10, Duration.ofMillis(800))),
+        Arguments.of(Limit.slidingWindow(10, SECOND), Limit.slidingWindow(20, SECOND)),
+        Arguments.of(Limit.slidingWindow(10, SECOND), Limit.slidingWindow(11, SECOND)),
+        Arguments.of(Limit.fixedWindow(10, SECOND), Limit.fixedWindow(20, SECOND)),
+        Arguments.of(Limit.fixedWindow(10, SECOND), Limit.fixedWindow(11, SECOND)),
+        Arguments.of(Limit.tokenBucket(10, 5, SECOND), Limit.tokenBucket(20, 5, SECOND)),
+        Arguments.of(Limit.tokenBucket(10, 5, SECOND), Limit.tokenBucket(11, 5, SECOND)),
+        Arguments.of(Limit.tokenBucket(10, 5, SECOND), Limit.tokenBucket(10, 7, SECOND)));
   }
 
   @ParameterizedTest
@@ -76,15 +76,15 @@ class RecordedCallsTest {
     List<Seen> paid =
         List.of(new Seen(START, START + 100, 10), new Seen(START + 50, START + 1_000_000, 10));
 
-    assertThat(new RecordedCalls(Limit.log(10, SECOND), paid).peak().margin()).isZero();
-    assertThat(new RecordedCalls(Limit.log(10, SECOND.plusMillis(1)), paid).peak().margin())
+    assertThat(new RecordedCalls(Limit.slidingLog(10, SECOND), paid).peak().margin()).isZero();
+    assertThat(new RecordedCalls(Limit.slidingLog(10, SECOND.plusMillis(1)), paid).peak().margin())
         .isEqualTo(-10);
   }
 
   @Test
   void denialIsExplainedByWhatMayHaveBeenPaid() {
     List<Seen> unclear = List.of(new Seen(START, START + 5_000_000, 10));
-    RecordedCalls calls = new RecordedCalls(Limit.log(10, SECOND), unclear);
+    RecordedCalls calls = new RecordedCalls(Limit.slidingLog(10, SECOND), unclear);
 
     assertThat(calls.explain(new Seen(START - 2, START - 1, 1))).isFalse();
     assertThat(calls.explain(new Seen(START + 5_900_000, START + 5_900_000, 1))).isTrue();
@@ -98,7 +98,7 @@ class RecordedCallsTest {
     SplittableRandom random = new SplittableRandom(seed);
     long[] now = {START};
     InstantSource clock = () -> Instant.EPOCH.plus(now[0], ChronoUnit.MICROS);
-    Rules rules = Rules.of(Rule.named("r").by("member").limit(limit).build());
+    Rules rules = Rules.of(Rule.builder("r").by("member").limit(limit).build());
     Played played = new Played(new ArrayList<>(), new ArrayList<>());
     try (Limiter limiter = Limiter.of(MemoryStore.create(clock), RuleSource.fixed(rules), clock)) {
       for (int i = 0; i < 2_000; i++) {

@@ -97,7 +97,7 @@ public final class Replay {
     // A limiter refuses to forgive what no account of the call counts by; histories try it.
     return await(
         receipt.entries().isEmpty()
-            ? limiter.settle(receipt, settlement)
+            ? limiter.settleAsync(receipt, settlement)
             : store.settle(receipt, settlement));
   }
 

@@ -38,7 +38,7 @@ final class RuleAuthor {
   }
 
   private Rule rule(String name, boolean enforced) {
-    Rule.Builder rule = Rule.named(prefix + name);
+    Rule.Builder rule = Rule.builder(prefix + name);
     switch (random.nextInt(4)) {
       case 0 -> rule.by("member", "ip");
       case 1 -> rule.by("member+ip", "ip");
@@ -62,10 +62,10 @@ final class RuleAuthor {
     long micros = WINDOWS[random.nextInt(WINDOWS.length)];
     Duration window = Durations.ofMicros(micros);
     return switch (random.nextInt(4)) {
-      case 0 -> Limit.fixed(quota, window);
-      case 1 -> Limit.log(quota, window);
+      case 0 -> Limit.fixedWindow(quota, window);
+      case 1 -> Limit.slidingLog(quota, window);
       case 2 -> sliding(quota, micros);
-      default -> bucket(Limit.bucket(quota, random.nextLong(1, 12), window));
+      default -> bucket(Limit.tokenBucket(quota, random.nextLong(1, 12), window));
     };
   }
 
@@ -78,7 +78,7 @@ final class RuleAuthor {
   private Limit sliding(long quota, long micros) {
     long parts = random.nextLong(1, Math.min(micros, 70) + 1);
     long precision = random.nextInt(3) == 0 ? (micros + 59) / 60 : micros / parts;
-    return Limit.sliding(quota, Durations.ofMicros(micros), Durations.ofMicros(precision));
+    return Limit.slidingWindow(quota, Durations.ofMicros(micros), Durations.ofMicros(precision));
   }
 
   private Lock lock() {

@@ -45,7 +45,7 @@ final class WildClock {
     this.clock = clock;
     RuleAuthor author = new RuleAuthor(random, "w" + Long.toHexString(seed));
     this.limit = author.limit();
-    Rule.Builder builder = Rule.named("w" + Long.toHexString(seed)).by("member").limit(limit);
+    Rule.Builder builder = Rule.builder("w" + Long.toHexString(seed)).by("member").limit(limit);
     this.rule = (random.nextInt(4) == 0 ? builder.lock(Duration.ofSeconds(5)) : builder).build();
     this.limiter = Limiter.of(store, RuleSource.fixed(Rules.of(rule)), clock);
     this.window = Durations.micros(limit.window());

@@ -17,8 +17,8 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 class HttpAnswerTest {
-  private static final Limit HUNDRED = Limit.sliding(100, Duration.ofMinutes(1));
-  private static final Limit TEN = Limit.log(10, Duration.ofMillis(1_500));
+  private static final Limit HUNDRED = Limit.slidingWindow(100, Duration.ofMinutes(1));
+  private static final Limit TEN = Limit.slidingLog(10, Duration.ofMillis(1_500));
   private static final Account ANN = new Account("Api", Identity.of("member", "ann"));
   private static final Account HOME = new Account("Api", Identity.of("ip", "192.0.2.1"));
 
@@ -177,7 +177,7 @@ class HttpAnswerTest {
     StringBuilder text = new StringBuilder();
     Policy.string("a\"b\\c\r\nd€", text);
 
-    Limit huge = Limit.fixed(Limit.LARGEST, Duration.ofSeconds(1));
+    Limit huge = Limit.fixedWindow(Limit.LARGEST, Duration.ofSeconds(1));
     HttpAnswer answer =
         HttpAnswer.of(allowed(balance(ANN, huge, Limit.LARGEST - 1, 0)), HeaderProfile.DRAFT_11);
 

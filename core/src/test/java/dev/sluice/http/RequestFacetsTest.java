@@ -20,22 +20,22 @@ import java.util.Set;
 import org.junit.jupiter.api.Test;
 
 class RequestFacetsTest {
-  private static final Limit LIMIT = Limit.log(2, Duration.ofSeconds(10));
+  private static final Limit LIMIT = Limit.slidingLog(2, Duration.ofSeconds(10));
 
   private static final Rules RULES =
       Rules.of(
           List.of(
-              Rule.named("both").by("member", "ip").limit(LIMIT).build(),
-              Rule.named("pair").by("member+promo").limit(LIMIT).build(),
-              Rule.named("session").by("session").limit(LIMIT).build(),
-              Rule.named("key").by("apiKey").limit(LIMIT).build(),
-              Rule.named("any").limit(LIMIT).build(),
-              Rule.named("lenient")
+              Rule.builder("both").by("member", "ip").limit(LIMIT).build(),
+              Rule.builder("pair").by("member+promo").limit(LIMIT).build(),
+              Rule.builder("session").by("session").limit(LIMIT).build(),
+              Rule.builder("key").by("apiKey").limit(LIMIT).build(),
+              Rule.builder("any").limit(LIMIT).build(),
+              Rule.builder("lenient")
                   .by("member", "session")
                   .limit(LIMIT)
                   .missing(Rule.Missing.SKIP)
                   .build(),
-              Rule.named("special")
+              Rule.builder("special")
                   .by("ip")
                   .limit(LIMIT)
                   .override(Map.of("member", "ann"), null, Terms.of(LIMIT))
@@ -68,9 +68,9 @@ class RequestFacetsTest {
 
   @Test
   void facetThatTheCallerSuppliesIsNoPartOfARequest() {
-    Rule strict = Rule.named("login").by("login").limit(LIMIT).build();
+    Rule strict = Rule.builder("login").by("login").limit(LIMIT).build();
     Rule lenient =
-        Rule.named("lenient").by("login", "ip").limit(LIMIT).missing(Rule.Missing.SKIP).build();
+        Rule.builder("lenient").by("login", "ip").limit(LIMIT).missing(Rule.Missing.SKIP).build();
     Rules rules =
         Rules.of(
             List.of(strict, lenient),
@@ -118,12 +118,12 @@ class RequestFacetsTest {
     Rules rules =
         Rules.of(
             List.of(
-                Rule.named("keyed")
+                Rule.builder("keyed")
                     .by("apiKey")
                     .limit(LIMIT)
                     .exempt(Map.of("ip", "10.1.0.0/16"))
                     .build(),
-                Rule.named("other").by("apiKey").limit(LIMIT).build()),
+                Rule.builder("other").by("apiKey").limit(LIMIT).build()),
             RULES.facets().values());
     RequestFacets facets = RequestFacets.of(rules, ClientAddress.ofPeer());
 
@@ -141,7 +141,7 @@ class RequestFacetsTest {
 
   @Test
   void ruleForEveryoneNeedsNoFacet() {
-    Rules rules = Rules.of(Rule.named("all").by("everyone").limit(LIMIT).build());
+    Rules rules = Rules.of(Rule.builder("all").by("everyone").limit(LIMIT).build());
     RequestFacets facets = RequestFacets.of(rules, ClientAddress.ofPeer());
 
     assertThat(facets.identity(List.of("all"), Parts.from("10.1.2.3"))).isEqualTo(Identity.none());
@@ -189,7 +189,7 @@ class RequestFacetsTest {
 
   @Test
   void aFacetThatTheFileDoesNotPlaceIsAnErrorButTheAddressIsKnown() {
-    Rules bare = Rules.of(Rule.named("r").by("login", "ip").limit(LIMIT).build());
+    Rules bare = Rules.of(Rule.builder("r").by("login", "ip").limit(LIMIT).build());
     RequestFacets facets = RequestFacets.of(bare, ClientAddress.ofPeer());
 
     UnreadableRequest refusal =
@@ -235,7 +235,7 @@ class RequestFacetsTest {
     Facet login =
         new Facet("login", Source.QUERY, "login", false, Set.of(Facet.Normalization.values()));
     Rules rules =
-        Rules.of(List.of(Rule.named("r").by("login").limit(LIMIT).build()), List.of(login));
+        Rules.of(List.of(Rule.builder("r").by("login").limit(LIMIT).build()), List.of(login));
     RequestFacets facets = RequestFacets.of(rules, ClientAddress.ofPeer());
     Parts blank = Parts.from("192.0.2.1").query("login", " \u200b ");
 
@@ -254,7 +254,7 @@ class RequestFacetsTest {
       seventeen.add(new Facet("f" + i, Source.QUERY, "f" + i, false));
       request.query("f" + i, "x");
     }
-    Rules rules = Rules.of(List.of(Rule.named("r").limit(LIMIT).build()), seventeen);
+    Rules rules = Rules.of(List.of(Rule.builder("r").limit(LIMIT).build()), seventeen);
     RequestFacets facets = RequestFacets.of(rules, ClientAddress.ofPeer());
 
     UnreadableRequest refusal =

@@ -45,7 +45,7 @@ class LinearTest {
   }
 
   private static Limiter limiter(Limit limit, String... by) {
-    Rule rule = Rule.named("test").by(by).limit(limit).missing(Rule.Missing.SKIP).build();
+    Rule rule = Rule.builder("test").by(by).limit(limit).missing(Rule.Missing.SKIP).build();
     return Limiter.of(MemoryStore.create(MovableClock.at(Scene.START)), Rules.of(rule));
   }
 
@@ -96,21 +96,21 @@ class LinearTest {
 
     @Operation
     public void reset() {
-      Scene.await(limiter.reset("test", Scene.ANN));
+      Scene.await(limiter.resetAsync("test", Scene.ANN));
     }
   }
 
   /** Its row is one number. */
   public static class OneBucket extends OneAccount {
     public OneBucket() {
-      super(Limit.bucket(QUOTA, 1, Duration.ofHours(1)));
+      super(Limit.tokenBucket(QUOTA, 1, Duration.ofHours(1)));
     }
   }
 
   /** Its row has numbers beside it. */
   public static class OneLog extends OneAccount {
     public OneLog() {
-      super(Limit.log(QUOTA, Duration.ofHours(1)));
+      super(Limit.slidingLog(QUOTA, Duration.ofHours(1)));
     }
   }
 
@@ -150,7 +150,7 @@ class LinearTest {
     private static final Identity BOTH = Scene.ANN.with("ip", "10.0.0.1");
 
     private final Limiter limiter =
-        limiter(Limit.bucket(QUOTA, 1, Duration.ofHours(1)), "member", "ip");
+        limiter(Limit.tokenBucket(QUOTA, 1, Duration.ofHours(1)), "member", "ip");
 
     @Operation
     public boolean takeBoth(@Param(name = "cost") int cost) {

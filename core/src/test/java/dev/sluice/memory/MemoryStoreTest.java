@@ -43,7 +43,7 @@ class MemoryStoreTest extends StoreContract {
 
   @Test
   void storeHoldsNoMoreAccountsThanItMay() {
-    Rule rule = Scene.rule(Limit.bucket(5, 1, Duration.ofHours(1)));
+    Rule rule = Scene.rule(Limit.tokenBucket(5, 1, Duration.ofHours(1)));
     for (int i = 0; i < 10 * MOST; i++) {
       bounded.take(rule, member("m", i), 1);
     }
@@ -53,7 +53,7 @@ class MemoryStoreTest extends StoreContract {
 
   @Test
   void floodOfOneTimeIdentitiesEvictsNoActiveAccount() {
-    Rule rule = Scene.rule(Limit.fixed(1_000, Duration.ofDays(1)));
+    Rule rule = Scene.rule(Limit.fixedWindow(1_000, Duration.ofDays(1)));
     int active = 50;
     for (int round = 0; round < 20; round++) {
       for (int i = 0; i < active; i++) {
@@ -79,9 +79,9 @@ class MemoryStoreTest extends StoreContract {
   @Test
   void floodEvictsNoLockedAccountBeforeItsEnd() {
     Rule rule =
-        Rule.named("test")
+        Rule.builder("test")
             .by("member")
-            .limit(Limit.log(1, Duration.ofSeconds(1)))
+            .limit(Limit.slidingLog(1, Duration.ofSeconds(1)))
             .lock(Duration.ofHours(1))
             .build();
     int locked = 200;
@@ -107,7 +107,7 @@ class MemoryStoreTest extends StoreContract {
 
   @Test
   void spentAccountsAreDroppedWhileNewOnesCome() {
-    Rule rule = Scene.rule(Limit.bucket(5, 5, Duration.ofSeconds(1)));
+    Rule rule = Scene.rule(Limit.tokenBucket(5, 5, Duration.ofSeconds(1)));
     for (int i = 0; i < 900; i++) {
       bounded.take(rule, member("old", i), 1);
     }
@@ -121,19 +121,19 @@ class MemoryStoreTest extends StoreContract {
 
   @Test
   void noReceiptIsGivenBackTwiceUnderAFloodOfSettlements() {
-    Rule rule = Scene.rule(Limit.bucket(1_000_000, 1, Duration.ofHours(1)));
+    Rule rule = Scene.rule(Limit.tokenBucket(1_000_000, 1, Duration.ofHours(1)));
     Limiter limiter = bounded.limiter(rule);
     List<Receipt> receipts = new ArrayList<>();
     for (int i = 0; i < 5 * MOST; i++) {
       receipts.add(bounded.receipt(rule, 1));
     }
     for (Receipt receipt : receipts) {
-      assertThat(Scene.await(limiter.giveBack(receipt))).isTrue();
+      assertThat(Scene.await(limiter.refundAsync(receipt))).isTrue();
     }
 
     long twice = 0;
     for (Receipt receipt : receipts) {
-      twice += Scene.await(limiter.giveBack(receipt)) ? 1 : 0;
+      twice += Scene.await(limiter.refundAsync(receipt)) ? 1 : 0;
     }
     assertThat(twice).isZero();
   }
@@ -142,28 +142,28 @@ class MemoryStoreTest extends StoreContract {
   void settlementIsRefusedWhileEverySettledReceiptIsNeeded() {
     MemoryStore store = MemoryStore.create(clock, MOST, 3);
     Scene scene = new Scene(clock, store);
-    Rule rule = Scene.rule(Limit.fixed(9, Duration.ofMinutes(10)));
+    Rule rule = Scene.rule(Limit.fixedWindow(9, Duration.ofMinutes(10)));
     Limiter limiter = scene.limiter(rule);
     for (int i = 0; i < 3; i++) {
-      Scene.await(limiter.giveBack(scene.receipt(rule, 1)));
+      Scene.await(limiter.refundAsync(scene.receipt(rule, 1)));
     }
     Receipt one = scene.receipt(rule, 1);
 
-    assertThatThrownBy(() -> Scene.await(limiter.giveBack(one)))
+    assertThatThrownBy(() -> Scene.await(limiter.refundAsync(one)))
         .hasCauseInstanceOf(IllegalStateException.class)
         .hasRootCauseMessage(
             "settled receipts: 3 are remembered, and each is still needed"
                 + " (expected: fewer than 3 at a time)");
     assertThat(scene.left(rule)).as("nothing given back").isEqualTo(8);
     clock.advance(Duration.ofMinutes(10));
-    assertThat(Scene.await(limiter.giveBack(scene.receipt(rule, 1)))).isTrue();
+    assertThat(Scene.await(limiter.refundAsync(scene.receipt(rule, 1)))).isTrue();
   }
 
   @Test
   void callWithAnIdIsRefusedWhileEveryRememberedIdIsNeeded() {
     MemoryStore store = MemoryStore.create(clock, MOST, 3);
     Scene scene = new Scene(clock, store);
-    Rule rule = Scene.rule(Limit.fixed(9, Duration.ofMinutes(10)));
+    Rule rule = Scene.rule(Limit.fixedWindow(9, Duration.ofMinutes(10)));
     Call call = Call.of("test", Scene.ANN);
     for (int i = 0; i < 3; i++) {
       scene.decide(rule, call.withId("id" + i));
@@ -186,7 +186,7 @@ class MemoryStoreTest extends StoreContract {
   void idsThatAreOverMakeRoomForOthers() {
     MemoryStore store = MemoryStore.create(clock, MOST, 100);
     Scene scene = new Scene(clock, store);
-    Rule rule = Scene.rule(Limit.fixed(1_000_000, Duration.ofMinutes(10)));
+    Rule rule = Scene.rule(Limit.fixedWindow(1_000_000, Duration.ofMinutes(10)));
     Call call = Call.of("test", Scene.ANN);
     for (int round = 0; round < 20; round++) {
       for (int i = 0; i < 100; i++) {
@@ -200,7 +200,7 @@ class MemoryStoreTest extends StoreContract {
 
   @Test
   void callThatCountsNothingKeepsNoAccount() {
-    Rule rule = Scene.rule(Limit.bucket(5, 5, Duration.ofSeconds(1)));
+    Rule rule = Scene.rule(Limit.tokenBucket(5, 5, Duration.ofSeconds(1)));
     for (int i = 0; i < 100; i++) {
       bounded.peek(rule, 1);
       bounded.take(rule, member("m", i), 0);
@@ -214,9 +214,9 @@ class MemoryStoreTest extends StoreContract {
   void plansThatOverlapAndAFloodDoNotBlockEachOther() throws InterruptedException {
     MemoryStore tiny = MemoryStore.create(clock, 20);
     Rule rule =
-        Rule.named("test")
+        Rule.builder("test")
             .by("member", "ip", "member+ip")
-            .limit(Limit.log(1_000_000, Duration.ofHours(1)))
+            .limit(Limit.slidingLog(1_000_000, Duration.ofHours(1)))
             .build();
     Limiter limiter = Limiter.of(tiny, Rules.of(rule));
     AtomicInteger done = new AtomicInteger();
@@ -231,10 +231,10 @@ class MemoryStoreTest extends StoreContract {
                   Identity who = Identity.of("member", member, "ip", "10.0.0." + random.nextInt(5));
                   Decision taken = limiter.decide(Call.of("test", who));
                   if (i % 5 == 0) {
-                    Scene.await(limiter.giveBack(Scene.receipt(taken)));
+                    Scene.await(limiter.refundAsync(Scene.receipt(taken)));
                   }
                   if (i % 50 == 0) {
-                    Scene.await(limiter.reset("test", who));
+                    Scene.await(limiter.resetAsync("test", who));
                   }
                 }
                 done.incrementAndGet();

@@ -64,18 +64,18 @@ class RuleFilesTest {
             "Knocking: 5 per 1m, denied calls count by ip");
     assertThat(rule(rules, "Api"))
         .isEqualTo(
-            Rule.named("Api")
+            Rule.builder("Api")
                 .by("apiKey")
-                .limit(Limit.bucket(100, 10, Duration.ofSeconds(1)))
-                .limit(Limit.sliding(2400, Duration.ofHours(1), Duration.ofMinutes(1)))
+                .limit(Limit.tokenBucket(100, 10, Duration.ofSeconds(1)))
+                .limit(Limit.slidingWindow(2400, Duration.ofHours(1), Duration.ofMinutes(1)))
                 .limit(
-                    Limit.fixed(
+                    Limit.fixedWindow(
                         100_000, Cycle.calendar(Cycle.Unit.MONTH, ZoneId.of("Europe/Berlin"))))
                 .onStoreFailure(OnStoreFailure.LOCAL)
                 .override(
                     Map.of("apiKey", "acme"),
                     Instant.parse("2030-01-01T00:00:00Z"),
-                    Terms.of(Limit.bucket(1000, 100, Duration.ofSeconds(1))))
+                    Terms.of(Limit.tokenBucket(1000, 100, Duration.ofSeconds(1))))
                 .exempt(Map.of("apiKey", "health-probe"))
                 .exempt(Map.of("ip", "192.0.2.0/24"))
                 .build());
@@ -117,25 +117,25 @@ class RuleFilesTest {
 
     assertThat(rules.all())
         .containsExactly(
-            Rule.named("every")
+            Rule.builder("every")
                 .by("user")
-                .limit(Limit.log(10, Duration.ofSeconds(1)))
-                .limit(Limit.sliding(240, Duration.ofHours(1), Duration.ofMinutes(1)))
+                .limit(Limit.slidingLog(10, Duration.ofSeconds(1)))
+                .limit(Limit.slidingWindow(240, Duration.ofHours(1), Duration.ofMinutes(1)))
                 .missing(Rule.Missing.SKIP)
                 .colocate()
                 .onStoreFailure(OnStoreFailure.DENY)
                 .build(),
-            Rule.named("calendar")
-                .limit(Limit.fixed(1, Cycle.weekly(ZoneId.of("Asia/Taipei"), DayOfWeek.SUNDAY)))
-                .limit(Limit.fixed(2, Cycle.monthly(ZoneOffset.UTC, 15)))
-                .limit(Limit.fixed(3, Cycle.yearly(ZoneOffset.UTC, 4, 1)))
-                .limit(Limit.fixed(4, Duration.ofMinutes(90)))
-                .limit(Limit.sliding(5, Duration.ofHours(1)))
+            Rule.builder("calendar")
+                .limit(Limit.fixedWindow(1, Cycle.weekly(ZoneId.of("Asia/Taipei"), DayOfWeek.SUNDAY)))
+                .limit(Limit.fixedWindow(2, Cycle.monthly(ZoneOffset.UTC, 15)))
+                .limit(Limit.fixedWindow(3, Cycle.yearly(ZoneOffset.UTC, 4, 1)))
+                .limit(Limit.fixedWindow(4, Duration.ofMinutes(90)))
+                .limit(Limit.slidingWindow(5, Duration.ofHours(1)))
                 .build(),
-            Rule.named("one").limit(Limit.log(7, Duration.ofSeconds(10))).build(),
-            Rule.named("guard")
+            Rule.builder("one").limit(Limit.slidingLog(7, Duration.ofSeconds(10))).build(),
+            Rule.builder("guard")
                 .by("everyone", "user")
-                .limit(Limit.log(3, Duration.ofMinutes(30)))
+                .limit(Limit.slidingLog(3, Duration.ofMinutes(30)))
                 .lock(Lock.of(Duration.ofMinutes(30)).onLimit())
                 .build());
     assertThat(rules.facets())
@@ -168,13 +168,13 @@ class RuleFilesTest {
   void overrideInheritsWhatItDoesNotGive() {
     Rules rules = RuleFiles.parse("r.yaml", GoodFiles.OVERRIDES);
 
-    Limit limit = Limit.log(3, Duration.ofMinutes(30));
+    Limit limit = Limit.slidingLog(3, Duration.ofMinutes(30));
     List<Duration> row = List.of(Duration.ofMinutes(1), Duration.ofMinutes(10));
     Lock lock = new Lock(row, Duration.ofDays(1));
     assertThat(rule(rules, "a").overrides())
         .extracting(Rule.Special::terms)
         .containsExactly(
-            new Terms(List.of(Limit.log(5, Duration.ofMinutes(30))), lock, true),
+            new Terms(List.of(Limit.slidingLog(5, Duration.ofMinutes(30))), lock, true),
             new Terms(List.of(limit), Lock.of(Duration.ofHours(1)), true),
             new Terms(List.of(limit), new Lock(row, Duration.ofDays(2)), true),
             new Terms(List.of(limit), null, true),
@@ -254,7 +254,7 @@ class RuleFilesTest {
   @Test
   void jsonIsYaml() {
     assertThat(RuleFiles.parse("r.json", "{\"rules\": {\"a\": {\"limit\": \"1 per 1s\"}}}").all())
-        .containsExactly(Rule.named("a").limit(Limit.log(1, Duration.ofSeconds(1))).build());
+        .containsExactly(Rule.builder("a").limit(Limit.slidingLog(1, Duration.ofSeconds(1))).build());
   }
 
   @Test

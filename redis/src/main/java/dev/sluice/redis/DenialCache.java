@@ -97,11 +97,11 @@ final class DenialCache extends ForwardingStore {
   }
 
   /** A cache that hears of refunds on a channel of the same Redis. */
-  static DenialCache around(RedisStore redis) {
+  static DenialCache around(LettuceStore redis) {
     return around(redis, LONGEST);
   }
 
-  static DenialCache around(RedisStore redis, Duration longest) {
+  static DenialCache around(LettuceStore redis, Duration longest) {
     Gifts gifts = redis.gifts();
     DenialCache cache =
         new DenialCache(

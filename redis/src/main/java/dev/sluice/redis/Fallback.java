@@ -233,13 +233,13 @@ final class Fallback {
   static Limit share(Limit limit, int nodes) {
     long part = Math.max(1, limit.quota() / nodes);
     if (limit instanceof Limit.FixedWindow window) {
-      return Limit.fixed(part, window.cycle());
+      return Limit.fixedWindow(part, window.cycle());
     }
     if (limit instanceof Limit.SlidingLog log) {
-      return Limit.log(part, log.window());
+      return Limit.slidingLog(part, log.window());
     }
     if (limit instanceof Limit.SlidingWindow window) {
-      return Limit.sliding(part, window.window(), window.precision());
+      return Limit.slidingWindow(part, window.window(), window.precision());
     }
     Limit.TokenBucket bucket = (Limit.TokenBucket) limit;
     Limit.TokenBucket share = bucketShare(part, bucket.refill(), bucket.period(), nodes);
@@ -250,17 +250,17 @@ final class Fallback {
   private static Limit.TokenBucket bucketShare(
       long capacity, long refill, Duration period, int nodes) {
     if (refill % nodes == 0) {
-      return Limit.bucket(capacity, refill / nodes, period);
+      return Limit.tokenBucket(capacity, refill / nodes, period);
     }
     Duration longest = Durations.LONGEST;
     if (period.compareTo(longest.dividedBy(nodes)) <= 0) {
-      return Limit.bucket(capacity, refill, period.multipliedBy(nodes));
+      return Limit.tokenBucket(capacity, refill, period.multipliedBy(nodes));
     }
     BigInteger inLongest =
         BigInteger.valueOf(refill)
             .multiply(BigInteger.valueOf(Durations.micros(longest)))
             .divide(BigInteger.valueOf(Durations.micros(period)))
             .divide(BigInteger.valueOf(nodes));
-    return Limit.bucket(capacity, Math.max(1, inLongest.longValueExact()), longest);
+    return Limit.tokenBucket(capacity, Math.max(1, inLongest.longValueExact()), longest);
   }
 }

@@ -13,9 +13,9 @@ import java.util.List;
 final class Probe {
   private static final String NAME = "sluice-probe";
   private static final Rule RULE =
-      Rule.named(NAME)
+      Rule.builder(NAME)
           .by(NAME)
-          .limit(Limit.bucket(1_000_000, 1_000_000, Duration.ofMinutes(1)))
+          .limit(Limit.tokenBucket(1_000_000, 1_000_000, Duration.ofMinutes(1)))
           .build();
 
   private Probe() {}

@@ -61,7 +61,7 @@ public final class RedisLibraries implements AutoCloseable {
     }
   }
 
-  /** Connects to a Redis, whose URI is as for {@link RedisStore#at}. */
+  /** Connects to a Redis, whose URI is as for {@link RedisStore#builder}. */
   public static RedisLibraries at(String uri) {
     Topology topology = Topology.connect(uri, false);
     StoreFault unreached = topology.unreached();

@@ -43,24 +43,24 @@ class AclIT {
   private static final Identity ANN = Identity.of("member", "ann");
   private static final Rules RULES =
       Rules.of(
-          Rule.named("all")
+          Rule.builder("all")
               .by("member")
-              .limit(Limit.bucket(3, 3, Duration.ofHours(1)))
-              .limit(Limit.fixed(3, Duration.ofDays(1)))
-              .limit(Limit.sliding(3, Duration.ofHours(1)))
-              .limit(Limit.log(3, Duration.ofHours(1)))
+              .limit(Limit.tokenBucket(3, 3, Duration.ofHours(1)))
+              .limit(Limit.fixedWindow(3, Duration.ofDays(1)))
+              .limit(Limit.slidingWindow(3, Duration.ofHours(1)))
+              .limit(Limit.slidingLog(3, Duration.ofHours(1)))
               .lock(Duration.ofMinutes(1))
               .onStoreFailure(OnStoreFailure.DENY)
               .build(),
-          Rule.named("plain")
+          Rule.builder("plain")
               .by("member")
-              .limit(Limit.bucket(3, 3, Duration.ofHours(1)))
-              .limit(Limit.fixed(3, Duration.ofDays(1)))
+              .limit(Limit.tokenBucket(3, 3, Duration.ofHours(1)))
+              .limit(Limit.fixedWindow(3, Duration.ofDays(1)))
               .onStoreFailure(OnStoreFailure.DENY)
               .build(),
-          Rule.named("quick")
+          Rule.builder("quick")
               .by("member")
-              .limit(Limit.bucket(3, 3, Duration.ofHours(1)))
+              .limit(Limit.tokenBucket(3, 3, Duration.ofHours(1)))
               .onStoreFailure(OnStoreFailure.DENY)
               .build());
 
@@ -102,11 +102,11 @@ class AclIT {
     long[] clock = {now};
     Duration patient = Duration.ofSeconds(5);
     try (Store store =
-            RedisStore.at(login(server))
+            RedisStore.builder(login(server))
                 .deadline(patient)
                 .onFault(faults::add)
                 .testClock(() -> clock[0])
-                .open();
+                .build();
         Limiter limiter = Limiter.of(store, RULES)) {
       RedisCluster.await(() -> server.command("PUBSUB", "NUMSUB", Keyspace.GIFTS).endsWith("1"));
       Receipt receipt = ((Decision.Allowed) limiter.decide("all", ANN)).receipt();
@@ -114,16 +114,16 @@ class AclIT {
       assertThat(limiter.decide(Call.of("all", ANN).recording()).allowed()).isTrue();
       assertThat(limiter.decide("all", ANN).locked()).isTrue();
       assertThat(limiter.decide(Call.of("all", ANN).peeking()).allowed()).isFalse();
-      assertThat(limiter.locks(null, 1_000, null).toCompletableFuture().join().locks()).hasSize(1);
-      assertThat(limiter.lift("all", ANN).toCompletableFuture().join()).isTrue();
-      assertThat(limiter.giveBack(receipt).toCompletableFuture().join()).isTrue();
+      assertThat(limiter.locksAsync(null, 1_000, null).toCompletableFuture().join().locks()).hasSize(1);
+      assertThat(limiter.liftAsync("all", ANN).toCompletableFuture().join()).isTrue();
+      assertThat(limiter.refundAsync(receipt).toCompletableFuture().join()).isTrue();
       clock[0] =
           now - Duration.ofDays(3).toMillis() * 1_000; // far behind what the account has seen
       limiter.decide("all", ANN);
       clock[0] = now; // and there again
       assertThat(limiter.decide(Call.of("all", ANN).withId("id2")).allowed()).isTrue();
-      limiter.lock("all", ANN, Duration.ofHours(1), "by hand").toCompletableFuture().join();
-      assertThat(limiter.reset("all", ANN).toCompletableFuture().join()).isTrue();
+      limiter.lockAsync("all", ANN, Duration.ofHours(1), "by hand").toCompletableFuture().join();
+      assertThat(limiter.resetAsync("all", ANN).toCompletableFuture().join()).isTrue();
       for (String rule : List.of("quick", "plain")) {
         assertThat(limiter.decide(rule, ANN).allowed()).isTrue();
         assertThat(limiter.decide(rule, ANN).allowed()).isTrue();
@@ -157,7 +157,7 @@ class AclIT {
       List<StoreFault> faults = new CopyOnWriteArrayList<>();
       String uri = login(server, right);
       try (Store store =
-              RedisStore.at(uri).deadline(Duration.ofSeconds(5)).onFault(faults::add).open();
+              RedisStore.builder(uri).deadline(Duration.ofSeconds(5)).onFault(faults::add).build();
           Limiter limiter = Limiter.of(store, RULES)) {
         Decision decision = limiter.decide("all", ANN);
 
@@ -176,7 +176,7 @@ class AclIT {
     RedisProcess server = RedisServers.single(RedisProcess.newest());
     long others = server.info("clients", "connected_clients");
     try (Store store =
-            RedisStore.at(login(server, "resetchannels")).deadline(Duration.ofSeconds(5)).open();
+            RedisStore.builder(login(server, "resetchannels")).deadline(Duration.ofSeconds(5)).build();
         Limiter limiter = Limiter.of(store, RULES)) {
       for (int i = 0; i < 3; i++) {
         assertThat(limiter.decide("quick", ANN).allowed()).isTrue();

@@ -47,10 +47,10 @@ class AnnouncementsIT {
   private static void announces(String uri, String listened) {
     RedisClient client = RedisClient.create(listened);
     Queue<String> heard = new ConcurrentLinkedQueue<>();
-    Rule plain = Rule.named("plain").limit(Limit.bucket(5, 5, HOUR)).by("member+ip").build();
+    Rule plain = Rule.builder("plain").limit(Limit.tokenBucket(5, 5, HOUR)).by("member+ip").build();
     Rule colocated =
-        Rule.named("colocated").limit(Limit.log(5, HOUR)).by("member+ip").colocate().build();
-    try (RedisStore store = RedisStore.at(uri).openBare(); // which announces nothing but by scripts
+        Rule.builder("colocated").limit(Limit.slidingLog(5, HOUR)).by("member+ip").colocate().build();
+    try (LettuceStore store = RedisStore.builder(uri).buildBare(); // which announces nothing but by scripts
         Limiter limiter = Limiter.of(store, Rules.of(plain, colocated));
         StatefulRedisPubSubConnection<String, String> listener = client.connectPubSub()) {
       listener.addListener(
@@ -67,10 +67,10 @@ class AnnouncementsIT {
         var receipt = ((Decision.Allowed) two).receipt();
         List<Consumer<Limiter>> gifts =
             List.of(
-                node -> node.settle(receipt, 1).toCompletableFuture().join(),
-                node -> node.lock(rule.name(), ANN, HOUR, "by hand").toCompletableFuture().join(),
-                node -> node.lift(rule.name(), ANN).toCompletableFuture().join(),
-                node -> node.reset(rule.name(), ANN).toCompletableFuture().join());
+                node -> node.settleAsync(receipt, 1).toCompletableFuture().join(),
+                node -> node.lockAsync(rule.name(), ANN, HOUR, "by hand").toCompletableFuture().join(),
+                node -> node.liftAsync(rule.name(), ANN).toCompletableFuture().join(),
+                node -> node.resetAsync(rule.name(), ANN).toCompletableFuture().join());
         for (Consumer<Limiter> gift : gifts) {
           heard.clear();
           gift.accept(limiter);
@@ -79,9 +79,9 @@ class AnnouncementsIT {
           assertThat(DenialCache.account(heard.peek())).isEqualTo(account);
         }
         heard.clear();
-        limiter.settle(receipt, 1).toCompletableFuture().join();
+        limiter.settleAsync(receipt, 1).toCompletableFuture().join();
         limiter.decide(rule.name(), ANN);
-        limiter.reset("plain", ANN).toCompletableFuture().join();
+        limiter.resetAsync("plain", ANN).toCompletableFuture().join();
         RedisCluster.await(() -> !heard.isEmpty());
         assertThat(heard)
             .as("settled again, nothing comes back")

@@ -29,9 +29,9 @@ class AwayIT {
   private static final Identity ANN = Identity.of("member", "ann");
   private static final Rules RULES =
       Rules.of(
-          Rule.named("r")
+          Rule.builder("r")
               .by("member")
-              .limit(Limit.fixed(1_000_000, Duration.ofDays(1)))
+              .limit(Limit.fixedWindow(1_000_000, Duration.ofDays(1)))
               .onStoreFailure(OnStoreFailure.ALLOW)
               .build());
 
@@ -49,7 +49,7 @@ class AwayIT {
   }
 
   private Store open(String uri) {
-    return RedisStore.at(uri).onFault(faults::add).open();
+    return RedisStore.builder(uri).onFault(faults::add).build();
   }
 
   private static Decision decide(Store store) {
@@ -154,7 +154,7 @@ class AwayIT {
 
   @Test
   void requiredStoreIsOpenedOnlyIfRedisCountsACall() {
-    try (Store store = RedisStore.at(server.uri()).requireStore(true).open()) {
+    try (Store store = RedisStore.builder(server.uri()).requireStore(true).build()) {
       assertThat(decide(store).countedBy()).isEqualTo(Decision.CountedBy.STORE);
     }
     server.command("CONFIG", "SET", "maxmemory", "1");
@@ -164,7 +164,7 @@ class AwayIT {
   }
 
   private void failsToOpen(String why) {
-    assertThatThrownBy(() -> RedisStore.at(server.uri()).requireStore(true).open())
+    assertThatThrownBy(() -> RedisStore.builder(server.uri()).requireStore(true).build())
         .isInstanceOf(StoreFault.class)
         .hasMessageContaining(why);
   }
@@ -176,10 +176,10 @@ class AwayIT {
       awaitCounting(store);
       server.kill();
 
-      assertThatThrownBy(() -> limiter.locks(null, 10, null).toCompletableFuture().get())
+      assertThatThrownBy(() -> limiter.locksAsync(null, 10, null).toCompletableFuture().get())
           .hasCauseInstanceOf(StoreFault.class)
           .hasMessageContaining("Redis");
-      assertThatThrownBy(() -> limiter.look(Call.of("r", ANN)).toCompletableFuture().get())
+      assertThatThrownBy(() -> limiter.inspectAsync(Call.of("r", ANN)).toCompletableFuture().get())
           .hasCauseInstanceOf(StoreFault.class)
           .hasMessageContaining("Redis");
     }

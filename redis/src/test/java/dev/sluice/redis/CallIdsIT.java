@@ -41,9 +41,9 @@ class CallIdsIT {
   private static final Duration MONTH = Duration.ofDays(30);
   private static final Identity ANN = Identity.of("member", "ann", "ip", "10.0.0.1");
   private static final Rule MEMBERS =
-      Rule.named("members").by("member").limit(Limit.log(5, MONTH)).build();
+      Rule.builder("members").by("member").limit(Limit.slidingLog(5, MONTH)).build();
   private static final Rule ADDRESSES =
-      Rule.named("addresses").by("ip").limit(Limit.fixed(2, Duration.ofSeconds(10))).build();
+      Rule.builder("addresses").by("ip").limit(Limit.fixedWindow(2, Duration.ofSeconds(10))).build();
   private static final Call BOTH = Call.of(List.of("members", "addresses"), ANN);
 
   private final long[] now = {1_790_000_000_000_000L};
@@ -64,7 +64,7 @@ class CallIdsIT {
 
   private Limiter limiter(Rule... rules) {
     return Limiter.of(
-        RedisStore.at(cluster.uri()).testClock(() -> now[0]).openBare(), Rules.of(rules));
+        RedisStore.builder(cluster.uri()).testClock(() -> now[0]).buildBare(), Rules.of(rules));
   }
 
   private void pass(Duration time) {
@@ -117,13 +117,13 @@ class CallIdsIT {
   void deniedCallOverTwoSlotsLeavesNothingThatLasts() {
     for (Limit limit :
         List.of(
-            Limit.log(5, MONTH),
-            Limit.fixed(5, MONTH),
-            Limit.sliding(5, MONTH),
-            Limit.bucket(5, 5, MONTH))) {
+            Limit.slidingLog(5, MONTH),
+            Limit.fixedWindow(5, MONTH),
+            Limit.slidingWindow(5, MONTH),
+            Limit.tokenBucket(5, 5, MONTH))) {
       cluster.masters().forEach(master -> master.command("FLUSHALL"));
       cluster.spread();
-      Rule members = Rule.named("members").by("member").limit(limit).build();
+      Rule members = Rule.builder("members").by("member").limit(limit).build();
       try (Limiter limiter = limiter(members, ADDRESSES)) {
         limiter.decide(Call.of("addresses", ANN).costing(2));
         Map<String, Long> before = keys();
@@ -143,10 +143,10 @@ class CallIdsIT {
   /** By Redis' own clock, which each slot reads for itself. */
   @Test
   void callOverTwoSlotsThatWasGivenBackIsCountedInBothWhenItComesAgain() {
-    Rule members = Rule.named("members").by("member").limit(Limit.fixed(5, MONTH)).build();
-    Rule addresses = Rule.named("addresses").by("ip").limit(Limit.bucket(5, 1, MONTH)).build();
+    Rule members = Rule.builder("members").by("member").limit(Limit.fixedWindow(5, MONTH)).build();
+    Rule addresses = Rule.builder("addresses").by("ip").limit(Limit.tokenBucket(5, 1, MONTH)).build();
     try (Limiter limiter =
-        Limiter.of(RedisStore.at(cluster.uri()).openBare(), Rules.of(members, addresses))) {
+        Limiter.of(RedisStore.builder(cluster.uri()).buildBare(), Rules.of(members, addresses))) {
       for (int i = 0; i < 20; i++) {
         cluster.masters().forEach(master -> master.command("FLUSHALL"));
         cluster.spread();
@@ -155,7 +155,7 @@ class CallIdsIT {
           Receipt receipt = ((Decision.Allowed) limiter.decide(call)).receipt();
           assertThat(left(limiter, "members")).isEqualTo(4);
           assertThat(left(limiter, "addresses")).isEqualTo(4);
-          assertThat(join(limiter.giveBack(receipt))).isTrue();
+          assertThat(join(limiter.refundAsync(receipt))).isTrue();
           assertThat(left(limiter, "members")).isEqualTo(5);
           assertThat(left(limiter, "addresses")).isEqualTo(5);
         }
@@ -171,8 +171,8 @@ class CallIdsIT {
         assertThat(left(limiter, "members")).isEqualTo(4);
         assertThat(left(limiter, "addresses")).isEqualTo(1);
 
-        assertThat(join(limiter.giveBack(receipt))).isTrue();
-        assertThat(join(limiter.giveBack(receipt))).isFalse();
+        assertThat(join(limiter.refundAsync(receipt))).isTrue();
+        assertThat(join(limiter.refundAsync(receipt))).isFalse();
         assertThat(left(limiter, "members")).isEqualTo(5);
         assertThat(left(limiter, "addresses")).isEqualTo(2);
       }
@@ -210,7 +210,7 @@ class CallIdsIT {
   @Test
   void whatAShadowRuleDidNotTakeInAnotherSlotIsGivenBackOnceHoweverOftenTheCallComes() {
     Rule shadow =
-        Rule.named("shadow").by("member", "ip").limit(Limit.fixed(3, MONTH)).shadow().build();
+        Rule.builder("shadow").by("member", "ip").limit(Limit.fixedWindow(3, MONTH)).shadow().build();
     try (Limiter limiter = limiter(shadow)) {
       limiter.decide(
           Call.of("shadow", Identity.of("ip", ANN.facet("ip"), "member", "x")).costing(3));
@@ -232,7 +232,7 @@ class CallIdsIT {
     RedisProcess server = RedisServers.single(newest());
     server.command("FLUSHALL");
     SplittableRandom random = new SplittableRandom(15);
-    try (RedisStore store = RedisStore.at(server.uri()).testClock(() -> now[0]).openBare();
+    try (LettuceStore store = RedisStore.builder(server.uri()).testClock(() -> now[0]).buildBare();
         Limiter limiter = Limiter.of(store, Rules.of(MEMBERS, ADDRESSES));
         RedisClient client = RedisClient.create(server.uri());
         StatefulRedisConnection<byte[], byte[]> connection =
@@ -269,14 +269,14 @@ class CallIdsIT {
     RedisProcess server = RedisServers.single(newest());
     server.command("FLUSHALL");
     SplittableRandom random = new SplittableRandom(16);
-    try (RedisStore store = RedisStore.at(server.uri()).testClock(() -> now[0]).openBare();
+    try (LettuceStore store = RedisStore.builder(server.uri()).testClock(() -> now[0]).buildBare();
         Limiter limiter = Limiter.of(store, Rules.of(MEMBERS, ADDRESSES));
         RedisClient client = RedisClient.create(server.uri());
         StatefulRedisConnection<byte[], byte[]> connection =
             client.connect(ByteArrayCodec.INSTANCE)) {
       RedisCommands<byte[], byte[]> redis = connection.sync();
       Receipt receipt = ((Decision.Allowed) limiter.decide(BOTH)).receipt();
-      assertThat(join(limiter.giveBack(receipt))).isTrue();
+      assertThat(join(limiter.refundAsync(receipt))).isTrue();
       byte[] key = onlyKey(redis, "s2:*!done");
       assertThat(redis.zcard(key)).isEqualTo(1);
       byte[] written = redis.zrange(key, 0, 0).get(0);
@@ -289,13 +289,13 @@ class CallIdsIT {
         } else {
           redis.rpush(key, other);
         }
-        assertThat(join(limiter.giveBack(receipt))).isTrue();
+        assertThat(join(limiter.refundAsync(receipt))).isTrue();
         assertThat(redis.zrange(key, 0, 0).get(0)).as("replaced").isEqualTo(written);
-        assertThat(join(limiter.giveBack(receipt))).isFalse();
+        assertThat(join(limiter.refundAsync(receipt))).isFalse();
       }
       assertThat(store.foreignValues()).isEqualTo(200);
       redis.zadd(key, Double.POSITIVE_INFINITY, "not ours".getBytes(StandardCharsets.UTF_8));
-      assertThat(join(limiter.giveBack(receipt))).isFalse();
+      assertThat(join(limiter.refundAsync(receipt))).isFalse();
     }
   }
 

@@ -59,10 +59,10 @@ class ClockIT {
 
   static Stream<Arguments> kindsAndClocks() {
     return Stream.of(
-            Limit.fixed(LIMIT, WINDOW),
-            Limit.log(LIMIT, WINDOW),
-            Limit.sliding(LIMIT, WINDOW, Duration.ofSeconds(1)),
-            Limit.bucket(LIMIT, LIMIT, WINDOW))
+            Limit.fixedWindow(LIMIT, WINDOW),
+            Limit.slidingLog(LIMIT, WINDOW),
+            Limit.slidingWindow(LIMIT, WINDOW, Duration.ofSeconds(1)),
+            Limit.tokenBucket(LIMIT, LIMIT, WINDOW))
         .flatMap(limit -> Stream.of("behind", "ahead").map(clock -> Arguments.of(limit, clock)));
   }
 
@@ -93,11 +93,11 @@ class ClockIT {
   @ParameterizedTest
   @MethodSource("kindsAndClocks")
   void clockThatStepsGivesNobodyMoreThanThePromise(Limit limit, String clock) {
-    Rule rule = Rule.named("r").by("member").limit(limit).build();
+    Rule rule = Rule.builder("r").by("member").limit(limit).build();
     List<Long> passed = new ArrayList<>();
     try (Limiter limiter =
         Limiter.of(
-            RedisStore.at(server.uri()).testClock(() -> truth + offset).openBare(),
+            RedisStore.builder(server.uri()).testClock(() -> truth + offset).buildBare(),
             Rules.of(rule))) {
       for (int step = 0; step < STEPS; step++) {
         offset = offset(clock, step);
@@ -133,12 +133,12 @@ class ClockIT {
   @ParameterizedTest
   @MethodSource("kinds")
   void clockThatJumpsBackAndForthGivesOneLimitForEachJumpAheadAtMost(Limit limit) {
-    Rule rule = Rule.named("r").by("member").limit(limit).build();
+    Rule rule = Rule.builder("r").by("member").limit(limit).build();
     int passed = 0;
     int jumps = 0;
     try (Limiter limiter =
         Limiter.of(
-            RedisStore.at(server.uri()).testClock(() -> truth + offset).openBare(),
+            RedisStore.builder(server.uri()).testClock(() -> truth + offset).buildBare(),
             Rules.of(rule))) {
       for (int step = 0; step < STEPS; step++) {
         long before = offset;
@@ -174,12 +174,12 @@ class ClockIT {
   @ParameterizedTest
   @MethodSource("kindsAndCrowds")
   void everyReplyTellsTheClock(Limit limit, int crowd) {
-    Rule rule = Rule.named("r").by("member").limit(limit).build();
-    try (RedisStore store = RedisStore.at(server.uri()).openBare();
+    Rule rule = Rule.builder("r").by("member").limit(limit).build();
+    try (LettuceStore store = RedisStore.builder(server.uri()).buildBare();
         Limiter limiter = Limiter.of(store, Rules.of(rule))) {
       CompletableFuture<?>[] answers =
           IntStream.range(0, crowd)
-              .mapToObj(i -> limiter.ask(Call.of("r", Identity.of("member", "m" + i))))
+              .mapToObj(i -> limiter.decideAsync(Call.of("r", Identity.of("member", "m" + i))))
               .map(CompletionStage::toCompletableFuture)
               .toArray(CompletableFuture<?>[]::new);
       CompletableFuture.allOf(answers).join();
@@ -191,9 +191,9 @@ class ClockIT {
 
   static Stream<Arguments> kindsAndCrowds() {
     return Stream.of(
-            Limit.bucket(LIMIT, LIMIT, WINDOW),
-            Limit.fixed(LIMIT, WINDOW),
-            Limit.log(LIMIT, WINDOW))
+            Limit.tokenBucket(LIMIT, LIMIT, WINDOW),
+            Limit.fixedWindow(LIMIT, WINDOW),
+            Limit.slidingLog(LIMIT, WINDOW))
         .flatMap(limit -> Stream.of(Arguments.of(limit, 1), Arguments.of(limit, 40)));
   }
 }

@@ -26,7 +26,7 @@ import org.junit.jupiter.api.extension.ExtendWith;
 class CloseIT {
   private static final Identity ANN = Identity.of("member", "ann");
   private static final Rules RULES =
-      Rules.of(Rule.named("r").by("member").limit(Limit.fixed(100, Duration.ofDays(1))).build());
+      Rules.of(Rule.builder("r").by("member").limit(Limit.fixedWindow(100, Duration.ofDays(1))).build());
 
   private static List<String> threads() {
     return Thread.getAllStackTraces().keySet().stream()
@@ -53,11 +53,11 @@ class CloseIT {
   @Test
   void callsUnderWayAreAnsweredWhenTheStoreIsClosed() throws Exception {
     try (RedisProcess server = RedisProcess.start(newest())) {
-      Store store = RedisStore.at(server.uri()).deadline(Duration.ofMinutes(1)).open();
+      Store store = RedisStore.builder(server.uri()).deadline(Duration.ofMinutes(1)).build();
       Limiter limiter = Limiter.of(store, RULES);
       RedisCluster.await(() -> !limiter.decide("r", ANN).balances().isEmpty());
       server.pause();
-      CompletableFuture<Decision> asked = limiter.ask(Call.of("r", ANN)).toCompletableFuture();
+      CompletableFuture<Decision> asked = limiter.decideAsync(Call.of("r", ANN)).toCompletableFuture();
       limiter.close();
 
       assertThat(asked.get(10, TimeUnit.SECONDS).countedBy()).isEqualTo(Decision.CountedBy.LOCAL);

@@ -40,13 +40,13 @@ class ClusterIT {
   private static final Duration LONG = Duration.ofDays(1);
   private static final List<Limit> KINDS =
       List.of(
-          Limit.fixed(50, LONG),
-          Limit.log(50, LONG),
-          Limit.sliding(50, LONG),
-          Limit.bucket(50, 1, LONG));
+          Limit.fixedWindow(50, LONG),
+          Limit.slidingLog(50, LONG),
+          Limit.slidingWindow(50, LONG),
+          Limit.tokenBucket(50, 1, LONG));
 
   private static Rule rule(Limit limit) {
-    return Rule.named("r")
+    return Rule.builder("r")
         .by("member", "ip")
         .limit(limit)
         .onStoreFailure(OnStoreFailure.DENY)
@@ -66,7 +66,7 @@ class ClusterIT {
       cluster.masters().forEach(master -> master.command("FLUSHALL"));
       cluster.spread();
       try (Limiter limiter =
-          Limiter.of(RedisStore.at(cluster.uri()).openBare(), Rules.of(rule(limit)))) {
+          Limiter.of(RedisStore.builder(cluster.uri()).buildBare(), Rules.of(rule(limit)))) {
         // Ten members behind one address: the address runs dry, the members must not.
         List<Crowd.Answer> answers =
             Crowd.calling(
@@ -101,11 +101,11 @@ class ClusterIT {
   void colocatedRuleLivesInOneSlot() {
     RedisCluster cluster = RedisServers.cluster(newest());
     cluster.spread();
-    Rule rule = Rule.named("r").by("member", "ip").limit(Limit.fixed(5, LONG)).colocate().build();
+    Rule rule = Rule.builder("r").by("member", "ip").limit(Limit.fixedWindow(5, LONG)).colocate().build();
     assertThat(slot("member", "ann", true)).isEqualTo(slot("ip", "10.0.0.1", true));
     assertThat(slot("member", "ann", false)).isNotEqualTo(slot("ip", "10.0.0.1", false));
     long before = scriptCalls(cluster);
-    try (Limiter limiter = Limiter.of(RedisStore.at(cluster.uri()).openBare(), Rules.of(rule))) {
+    try (Limiter limiter = Limiter.of(RedisStore.builder(cluster.uri()).buildBare(), Rules.of(rule))) {
       for (int i = 0; i < 6; i++) {
         Decision decision = limiter.decide("r", Identity.of("member", "ann", "ip", "10.0.0.1"));
         assertThat(decision.allowed()).isEqualTo(i < 5);
@@ -130,13 +130,13 @@ class ClusterIT {
         cluster.masters().stream().filter(master -> master != home).findFirst().orElseThrow();
     for (Limit limit :
         List.of(
-            Limit.fixed(2_000, LONG),
-            Limit.log(2_000, LONG),
-            Limit.sliding(2_000, LONG),
-            Limit.bucket(2_000, 1, LONG))) {
-      Rule rule = Rule.named("r").by("member").limit(limit).build();
+            Limit.fixedWindow(2_000, LONG),
+            Limit.slidingLog(2_000, LONG),
+            Limit.slidingWindow(2_000, LONG),
+            Limit.tokenBucket(2_000, 1, LONG))) {
+      Rule rule = Rule.builder("r").by("member").limit(limit).build();
       AtomicInteger unanswered = new AtomicInteger();
-      try (Store store = RedisStore.at(cluster.uri()).openBare();
+      try (Store store = RedisStore.builder(cluster.uri()).buildBare();
           Limiter limiter = Limiter.of(store, Rules.of(rule))) {
         AtomicBoolean goesOn = new AtomicBoolean(true);
         CompletableFuture<List<Crowd.Answer>> calling =
@@ -175,11 +175,11 @@ class ClusterIT {
     RedisProcess home = cluster.ownerOf(slot);
     RedisProcess away =
         cluster.masters().stream().filter(master -> master != home).findFirst().orElseThrow();
-    Rule rule = Rule.named("r").by("member").limit(Limit.log(100_000, LONG)).build();
+    Rule rule = Rule.builder("r").by("member").limit(Limit.slidingLog(100_000, LONG)).build();
     int calls = 200;
     AtomicInteger unanswered = new AtomicInteger();
     AtomicInteger sent = new AtomicInteger();
-    try (Store store = RedisStore.at(cluster.uri()).openBare();
+    try (Store store = RedisStore.builder(cluster.uri()).buildBare();
         Limiter limiter = Limiter.of(store, Rules.of(rule))) {
       for (int i = 0; i < calls; i++) {
         limiter.decide(Call.of("r", ann).withId("id" + i));
@@ -227,9 +227,9 @@ class ClusterIT {
     try (RedisCluster cluster = RedisCluster.startWithQuickFailover(newest())) {
       Rules rules =
           Rules.of(
-              Rule.named("r")
+              Rule.builder("r")
                   .by("member")
-                  .limit(Limit.fixed(1_000_000, LONG))
+                  .limit(Limit.fixedWindow(1_000_000, LONG))
                   .onStoreFailure(OnStoreFailure.DENY)
                   .build());
       Identity ann = Identity.of("member", "ann");
@@ -269,8 +269,8 @@ class ClusterIT {
     RedisProcess home = cluster.ownerOf(slot);
     RedisProcess away =
         cluster.masters().stream().filter(master -> master != home).findFirst().orElseThrow();
-    Rule rule = Rule.named("r").by("member").limit(Limit.fixed(1, LONG)).lock(LONG).build();
-    try (Store store = RedisStore.at(cluster.uri()).openBare();
+    Rule rule = Rule.builder("r").by("member").limit(Limit.fixedWindow(1, LONG)).lock(LONG).build();
+    try (Store store = RedisStore.builder(cluster.uri()).buildBare();
         Limiter limiter = Limiter.of(store, Rules.of(rule))) {
       members.forEach(member -> assertThat(limiter.decide("r", member).allowed()).isTrue());
       AtomicBoolean goesOn = new AtomicBoolean(true);
@@ -325,7 +325,7 @@ class ClusterIT {
   @Test
   void locksAreListedWholeOrWithAnErrorWhenAMasterFails() {
     try (RedisCluster cluster = RedisCluster.startWithQuickFailover(newest());
-        Store store = RedisStore.at(cluster.uri()).openBare()) {
+        Store store = RedisStore.builder(cluster.uri()).buildBare()) {
       Set<Account> set = new HashSet<>();
       List<CompletableFuture<Restriction>> locks = new ArrayList<>();
       for (int i = 0; i < 500; i++) {

@@ -23,11 +23,11 @@ import org.junit.jupiter.params.provider.MethodSource;
 class CommandsIT {
   private static final Identity BOTH = Identity.of("member", "ann", "ip", "10.0.0.1");
   private static final Rule RULE =
-      Rule.named("r")
+      Rule.builder("r")
           .by("member", "ip")
-          .limit(Limit.bucket(10, 1, Duration.ofHours(1)))
-          .limit(Limit.sliding(10, Duration.ofHours(1)))
-          .limit(Limit.log(10, Duration.ofHours(1)))
+          .limit(Limit.tokenBucket(10, 1, Duration.ofHours(1)))
+          .limit(Limit.slidingWindow(10, Duration.ofHours(1)))
+          .limit(Limit.slidingLog(10, Duration.ofHours(1)))
           .build();
 
   @ParameterizedTest

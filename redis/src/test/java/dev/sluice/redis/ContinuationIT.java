@@ -26,7 +26,7 @@ import org.junit.jupiter.api.extension.ExtendWith;
 class ContinuationIT {
   private static final Rules RULES =
       Rules.of(
-          Rule.named("r").by("member").limit(Limit.fixed(1_000_000, Duration.ofDays(1))).build());
+          Rule.builder("r").by("member").limit(Limit.fixedWindow(1_000_000, Duration.ofDays(1))).build());
 
   private static Identity member(int number) {
     return Identity.of("member", "m" + number);
@@ -44,7 +44,7 @@ class ContinuationIT {
         new Thread(
                 () ->
                     limiter
-                        .ask(Call.of("r", member(number)))
+                        .decideAsync(Call.of("r", member(number)))
                         .thenAccept(
                             decision -> {
                               blocked.countDown();
@@ -61,7 +61,7 @@ class ContinuationIT {
               800,
               i ->
                   limiter
-                      .ask(Call.of("r", member(i)))
+                      .decideAsync(Call.of("r", member(i)))
                       .thenApply(d -> d)
                       .toCompletableFuture()
                       .join());
@@ -79,7 +79,7 @@ class ContinuationIT {
       for (int i = 0; i < 200; i++) {
         CompletableFuture<String> thread = new CompletableFuture<>();
         CompletableFuture<Decision> asked =
-            limiter.ask(Call.of("r", member(i))).toCompletableFuture();
+            limiter.decideAsync(Call.of("r", member(i))).toCompletableFuture();
         CompletableFuture<Void> unused =
             CompletableFuture.allOf(asked)
                 .whenComplete((done, error) -> thread.complete(Thread.currentThread().getName()));

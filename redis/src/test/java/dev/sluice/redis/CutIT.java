@@ -39,10 +39,10 @@ class CutIT {
   private static final long MUCH = 1_000;
   private static final List<Limit> KINDS =
       List.of(
-          Limit.fixed(MUCH, Duration.ofDays(1)),
-          Limit.log(MUCH, Duration.ofHours(1)),
-          Limit.sliding(MUCH, Duration.ofHours(1)),
-          Limit.bucket(MUCH, 1, Duration.ofHours(1)));
+          Limit.fixedWindow(MUCH, Duration.ofDays(1)),
+          Limit.slidingLog(MUCH, Duration.ofHours(1)),
+          Limit.slidingWindow(MUCH, Duration.ofHours(1)),
+          Limit.tokenBucket(MUCH, 1, Duration.ofHours(1)));
 
   private RedisProcess server;
   private RespProxy proxy;
@@ -63,14 +63,14 @@ class CutIT {
   /** A limiter through the proxy; the deadline leaves time to connect again. */
   private Limiter through(Limit limit, Duration deadline) {
     Rule rule =
-        Rule.named("r").by("member").limit(limit).onStoreFailure(OnStoreFailure.DENY).build();
+        Rule.builder("r").by("member").limit(limit).onStoreFailure(OnStoreFailure.DENY).build();
     return Limiter.of(
-        RedisStore.at(proxy.uri()).deadline(deadline).cacheDenials(false).open(), Rules.of(rule));
+        RedisStore.builder(proxy.uri()).deadline(deadline).cacheDenials(false).build(), Rules.of(rule));
   }
 
   private long counted(Limit limit) {
-    Rule rule = Rule.named("r").by("member").limit(limit).build();
-    try (Limiter direct = Limiter.of(RedisStore.at(server.uri()).openBare(), Rules.of(rule))) {
+    Rule rule = Rule.builder("r").by("member").limit(limit).build();
+    try (Limiter direct = Limiter.of(RedisStore.builder(server.uri()).buildBare(), Rules.of(rule))) {
       return MUCH - direct.decide(Call.of("r", ANN).peeking()).balances().get(0).remaining();
     }
   }

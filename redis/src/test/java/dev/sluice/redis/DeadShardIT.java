@@ -34,7 +34,7 @@ class DeadShardIT {
   private static final int LIMIT = 20;
   private static final Duration DEAD = Duration.ofSeconds(8);
   private static final Rules RULES =
-      Rules.of(Rule.named("r").by("member").limit(Limit.fixed(LIMIT, Duration.ofDays(1))).build());
+      Rules.of(Rule.builder("r").by("member").limit(Limit.fixedWindow(LIMIT, Duration.ofDays(1))).build());
 
   private static Identity member(int number) {
     return Identity.of("member", "m" + number);
@@ -54,7 +54,7 @@ class DeadShardIT {
   }
 
   private static Limiter node(RedisCluster cluster) {
-    return Limiter.of(RedisStore.at(cluster.uri()).nodes(2).open(), RULES);
+    return Limiter.of(RedisStore.builder(cluster.uri()).nodes(2).build(), RULES);
   }
 
   @Test
@@ -87,7 +87,7 @@ class DeadShardIT {
       }
       long deadUntil = System.nanoTime() + DEAD.toNanos();
       RedisCluster.await(() -> onLive.stream().allMatch(i -> count(passed, i) == LIMIT));
-      here.reset("r", member(resetOne)).toCompletableFuture().join();
+      here.resetAsync("r", member(resetOne)).toCompletableFuture().join();
       long reset = System.nanoTime();
       RedisCluster.await(() -> there.decide("r", member(resetOne)).allowed());
       double noticed = (System.nanoTime() - reset) / 1e6;
@@ -140,9 +140,9 @@ class DeadShardIT {
   @Test
   void callOverSeveralSlotsThatWasAnsweredByPolicyIsNotCarriedOutLater() {
     Rule rule =
-        Rule.named("r")
+        Rule.builder("r")
             .by("member", "ip")
-            .limit(Limit.fixed(1_000, Duration.ofDays(1)))
+            .limit(Limit.fixedWindow(1_000, Duration.ofDays(1)))
             .onStoreFailure(OnStoreFailure.DENY)
             .build();
     try (RedisCluster cluster = RedisCluster.start(newest());
@@ -167,14 +167,14 @@ class DeadShardIT {
   @Test
   void twoCallsThatDenyEachOtherOverTwoSlotsLockNobody() {
     Rule rule =
-        Rule.named("r")
+        Rule.builder("r")
             .by("member", "ip")
-            .limit(Limit.fixed(1, Duration.ofDays(1)))
+            .limit(Limit.fixedWindow(1, Duration.ofDays(1)))
             .lock(Duration.ofHours(1))
             .build();
     try (RedisCluster cluster = RedisCluster.start(newest());
-        Limiter here = Limiter.of(RedisStore.at(cluster.uri()).openBare(), Rules.of(rule));
-        Limiter there = Limiter.of(RedisStore.at(cluster.uri()).openBare(), Rules.of(rule))) {
+        Limiter here = Limiter.of(RedisStore.builder(cluster.uri()).buildBare(), Rules.of(rule));
+        Limiter there = Limiter.of(RedisStore.builder(cluster.uri()).buildBare(), Rules.of(rule))) {
       int nobody = 0;
       int lockedOut = 0;
       int pairs = 0;
@@ -184,8 +184,8 @@ class DeadShardIT {
                 .with("ip", "10." + pairs / 62_500 + "." + pairs / 250 + "." + pairs % 250);
         List<CompletableFuture<Decision>> pair =
             List.of(
-                here.ask(Call.of("r", both)).toCompletableFuture(),
-                there.ask(Call.of("r", both)).toCompletableFuture());
+                here.decideAsync(Call.of("r", both)).toCompletableFuture(),
+                there.decideAsync(Call.of("r", both)).toCompletableFuture());
         boolean admitted = pair.stream().anyMatch(each -> each.join().allowed());
         if (!admitted) {
           nobody++;
@@ -204,13 +204,13 @@ class DeadShardIT {
   @Test
   void callThatALimitDeniesInOneOfTwoSlotsStillLocksThere() {
     Rule rule =
-        Rule.named("r")
+        Rule.builder("r")
             .by("member", "ip")
-            .limit(Limit.fixed(2, Duration.ofDays(1)))
+            .limit(Limit.fixedWindow(2, Duration.ofDays(1)))
             .lock(Duration.ofHours(1))
             .build();
     try (RedisCluster cluster = RedisCluster.start(newest());
-        Limiter limiter = Limiter.of(RedisStore.at(cluster.uri()).openBare(), Rules.of(rule))) {
+        Limiter limiter = Limiter.of(RedisStore.builder(cluster.uri()).buildBare(), Rules.of(rule))) {
       limiter.decide("r", member(1).with("ip", "10.0.0.1"));
       limiter.decide("r", member(1).with("ip", "10.0.0.2"));
 
@@ -227,7 +227,7 @@ class DeadShardIT {
   @Test
   void callWithAnIdOverTwoSlotsOfADeadShardIsCountedInBoth() {
     Rule rule =
-        Rule.named("r").by("member", "ip").limit(Limit.fixed(2, Duration.ofDays(1))).build();
+        Rule.builder("r").by("member", "ip").limit(Limit.fixedWindow(2, Duration.ofDays(1))).build();
     try (RedisCluster cluster = RedisCluster.start(newest());
         Limiter limiter = Limiter.of(RedisStore.connect(cluster.uri()), Rules.of(rule))) {
       Identity ip = Identity.of("ip", "10.0.0.1");
@@ -260,7 +260,7 @@ class DeadShardIT {
 
   @Test
   void receiptOfACallCountedHalfByRedisAndHalfByThisNodeGivesBackBoth() {
-    Rule rule = Rule.named("r").by("member", "ip").limit(Limit.log(3, Duration.ofDays(1))).build();
+    Rule rule = Rule.builder("r").by("member", "ip").limit(Limit.slidingLog(3, Duration.ofDays(1))).build();
     try (RedisCluster cluster = RedisCluster.start(newest());
         Limiter limiter = Limiter.of(RedisStore.connect(cluster.uri()), Rules.of(rule))) {
       Identity ip = Identity.of("ip", "10.0.0.1");
@@ -270,9 +270,9 @@ class DeadShardIT {
       master.pause();
       Decision.Allowed half = (Decision.Allowed) limiter.decide("r", both);
 
-      boolean settled = limiter.giveBack(half.receipt()).toCompletableFuture().join();
+      boolean settled = limiter.refundAsync(half.receipt()).toCompletableFuture().join();
       Decision after = limiter.decide(Call.of("r", both).peeking());
-      boolean again = limiter.giveBack(half.receipt()).toCompletableFuture().join();
+      boolean again = limiter.refundAsync(half.receipt()).toCompletableFuture().join();
       master.resume();
 
       assertThat(half.countedBy()).isEqualTo(Decision.CountedBy.LOCAL);
@@ -284,8 +284,8 @@ class DeadShardIT {
 
   @Test
   void idThatALiveShardDeniedIsCountedWhenItComesAgainAlsoOnTheDeadOne() {
-    Rule perIp = Rule.named("r").by("ip").limit(Limit.fixed(3, Duration.ofDays(1))).build();
-    Rule perMember = Rule.named("s").by("member").limit(Limit.fixed(1, Duration.ofDays(1))).build();
+    Rule perIp = Rule.builder("r").by("ip").limit(Limit.fixedWindow(3, Duration.ofDays(1))).build();
+    Rule perMember = Rule.builder("s").by("member").limit(Limit.fixedWindow(1, Duration.ofDays(1))).build();
     try (RedisCluster cluster = RedisCluster.start(newest());
         Limiter limiter =
             Limiter.of(RedisStore.connect(cluster.uri()), Rules.of(perIp, perMember))) {
@@ -297,7 +297,7 @@ class DeadShardIT {
         Call call = Call.of(List.of("r", "s"), both).withId("job-" + i);
         assertThat(limiter.decide(call).allowed()).as("the member is used up").isFalse();
       }
-      limiter.reset("s", both).toCompletableFuture().join();
+      limiter.resetAsync("s", both).toCompletableFuture().join();
       int passed = 0;
       for (int i = 0; i < 6; i++) {
         Call call = Call.of("r", both).withId("job-" + i + "-again");

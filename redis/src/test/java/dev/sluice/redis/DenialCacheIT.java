@@ -31,17 +31,17 @@ import org.junit.jupiter.api.extension.ExtendWith;
 class DenialCacheIT {
   private static final Identity ANN = Identity.of("member", "ann");
   private static final Rule RULE =
-      Rule.named("r").by("member").limit(Limit.fixed(3, Duration.ofDays(1))).build();
+      Rule.builder("r").by("member").limit(Limit.fixedWindow(3, Duration.ofDays(1))).build();
   private static final Rule LOCKING =
-      Rule.named("locking")
+      Rule.builder("locking")
           .by("member")
-          .limit(Limit.bucket(3, 3, Duration.ofHours(1)))
+          .limit(Limit.tokenBucket(3, 3, Duration.ofHours(1)))
           .lock(Duration.ofHours(2))
           .build();
   private static final Rule COUNTING =
-      Rule.named("counting")
+      Rule.builder("counting")
           .by("member")
-          .limit(Limit.sliding(3, Duration.ofHours(1)))
+          .limit(Limit.slidingWindow(3, Duration.ofHours(1)))
           .countDenied()
           .build();
   private static final Rules RULES = Rules.of(RULE, LOCKING, COUNTING);
@@ -61,7 +61,7 @@ class DenialCacheIT {
   }
 
   private Store remembering(Duration longest) {
-    return DenialCache.around(RedisStore.at(server.uri()).open(Runnable::run), longest);
+    return DenialCache.around(RedisStore.builder(server.uri()).open(Runnable::run), longest);
   }
 
   @AfterEach
@@ -100,7 +100,7 @@ class DenialCacheIT {
   void resetByAnotherNodeIsNoticed() {
     useUp(RULE);
 
-    giftArrives("reset", RULE, node -> node.reset("r", ANN));
+    giftArrives("reset", RULE, node -> node.resetAsync("r", ANN));
   }
 
   @Test
@@ -108,7 +108,7 @@ class DenialCacheIT {
     Receipt receipt = ((Decision.Allowed) there.decide("r", ANN)).receipt();
     useUp(RULE);
 
-    giftArrives("give back", RULE, node -> node.giveBack(receipt));
+    giftArrives("give back", RULE, node -> node.refundAsync(receipt));
   }
 
   @Test
@@ -116,24 +116,24 @@ class DenialCacheIT {
     Decision two = there.decide(Call.of("r", ANN).costing(2));
     useUp(RULE);
 
-    giftArrives("settle", RULE, node -> node.settle(((Decision.Allowed) two).receipt(), 1));
+    giftArrives("settle", RULE, node -> node.settleAsync(((Decision.Allowed) two).receipt(), 1));
   }
 
   @Test
   void liftByAnotherNodeIsNoticed() {
     useUp(LOCKING);
-    there.reset("locking", ANN).toCompletableFuture().join();
+    there.resetAsync("locking", ANN).toCompletableFuture().join();
     RedisCluster.await(() -> here.decide("locking", ANN).allowed());
-    there.lock("locking", ANN, Duration.ofHours(1), "by hand").toCompletableFuture().join();
+    there.lockAsync("locking", ANN, Duration.ofHours(1), "by hand").toCompletableFuture().join();
     RedisCluster.await(() -> !here.decide("locking", ANN).allowed());
 
-    giftArrives("lift", LOCKING, node -> node.lift("locking", ANN));
+    giftArrives("lift", LOCKING, node -> node.liftAsync("locking", ANN));
   }
 
   @Test
   void raisedLimitAppliesAtOnce() {
     useUp(RULE);
-    Rule raised = Rule.named("r").by("member").limit(Limit.fixed(4, Duration.ofDays(1))).build();
+    Rule raised = Rule.builder("r").by("member").limit(Limit.fixedWindow(4, Duration.ofDays(1))).build();
     var store = RedisStore.connect(server.uri());
     try (Limiter before = Limiter.of(store, RULES);
         Limiter after = Limiter.of(store, Rules.of(raised))) {
@@ -172,7 +172,7 @@ class DenialCacheIT {
   @Test
   void largerCostIsToldItsOwnWait() {
     Rule rule =
-        Rule.named("slow").by("member").limit(Limit.bucket(10, 1, Duration.ofSeconds(1))).build();
+        Rule.builder("slow").by("member").limit(Limit.tokenBucket(10, 1, Duration.ofSeconds(1))).build();
     try (Limiter limiter = Limiter.of(RedisStore.connect(server.uri()), Rules.of(rule))) {
       while (limiter.decide("slow", ANN).allowed()) {
         // until it is used up
@@ -189,8 +189,8 @@ class DenialCacheIT {
   @Test
   void callOverSeveralAccountsIsToldTheLongestWaitOfAll() {
     Rule quick =
-        Rule.named("quick").by("member").limit(Limit.bucket(1, 1, Duration.ofSeconds(2))).build();
-    Rule slow = Rule.named("slow").by("ip").limit(Limit.bucket(1, 1, Duration.ofHours(1))).build();
+        Rule.builder("quick").by("member").limit(Limit.tokenBucket(1, 1, Duration.ofSeconds(2))).build();
+    Rule slow = Rule.builder("slow").by("ip").limit(Limit.tokenBucket(1, 1, Duration.ofHours(1))).build();
     Identity both = ANN.with("ip", "10.0.0.1");
     try (Limiter limiter = Limiter.of(RedisStore.connect(server.uri()), Rules.of(quick, slow))) {
       limiter.decide("quick", both);
@@ -241,7 +241,7 @@ class DenialCacheIT {
               command.isScript()
                   ? RespProxy.Fault.of(RespProxy.Fault.Kind.CUT_RST)
                   : RespProxy.Fault.NONE);
-      CompletableFuture<Boolean> settled = cut.giveBack(receipt).toCompletableFuture();
+      CompletableFuture<Boolean> settled = cut.refundAsync(receipt).toCompletableFuture();
       RedisCluster.await(() -> here.decide("r", ANN).allowed());
       proxy.harming(command -> RespProxy.Fault.NONE);
 
@@ -251,10 +251,10 @@ class DenialCacheIT {
 
   @Test
   void denialEndsWhenTheStoreWouldAllow() {
-    Limit limit = Limit.bucket(1, 1, Duration.ofMillis(200));
-    Rules rules = Rules.of(Rule.named("fast").by("member").limit(limit).build());
+    Limit limit = Limit.tokenBucket(1, 1, Duration.ofMillis(200));
+    Rules rules = Rules.of(Rule.builder("fast").by("member").limit(limit).build());
     try (Limiter cached = Limiter.of(RedisStore.connect(server.uri()), rules);
-        Limiter bare = Limiter.of(RedisStore.at(server.uri()).openBare(), rules)) {
+        Limiter bare = Limiter.of(RedisStore.builder(server.uri()).buildBare(), rules)) {
       for (int round = 0; round < 5; round++) {
         RedisCluster.await(() -> cached.decide("fast", ANN).allowed());
         assertThat(cached.decide("fast", ANN).allowed()).isFalse();

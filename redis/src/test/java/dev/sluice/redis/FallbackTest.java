@@ -14,26 +14,26 @@ class FallbackTest {
 
   @Test
   void shareOfABucketDividesItsRate() {
-    assertThat(share(Limit.bucket(100, 60, Duration.ofMinutes(1)), 4))
-        .isEqualTo(Limit.bucket(25, 15, Duration.ofMinutes(1)));
-    assertThat(share(Limit.bucket(100, 10, Duration.ofMinutes(1)), 4))
-        .isEqualTo(Limit.bucket(25, 10, Duration.ofMinutes(4)));
+    assertThat(share(Limit.tokenBucket(100, 60, Duration.ofMinutes(1)), 4))
+        .isEqualTo(Limit.tokenBucket(25, 15, Duration.ofMinutes(1)));
+    assertThat(share(Limit.tokenBucket(100, 10, Duration.ofMinutes(1)), 4))
+        .isEqualTo(Limit.tokenBucket(25, 10, Duration.ofMinutes(4)));
   }
 
   @Test
   void shareOfASlowBucketOnManyNodesIsALimitToo() {
-    Limit yearly = Limit.bucket(3, 1, Duration.ofDays(365));
+    Limit yearly = Limit.tokenBucket(3, 1, Duration.ofDays(365));
 
-    assertThat(share(yearly, 10)).isEqualTo(Limit.bucket(1, 1, Duration.ofDays(3_650)));
-    assertThat(share(yearly, 1_000)).isEqualTo(Limit.bucket(1, 1, Duration.ofDays(3_660)));
-    assertThat(share(Limit.bucket(7, 7, Duration.ofDays(3_660)), 2))
-        .isEqualTo(Limit.bucket(3, 3, Duration.ofDays(3_660)));
+    assertThat(share(yearly, 10)).isEqualTo(Limit.tokenBucket(1, 1, Duration.ofDays(3_650)));
+    assertThat(share(yearly, 1_000)).isEqualTo(Limit.tokenBucket(1, 1, Duration.ofDays(3_660)));
+    assertThat(share(Limit.tokenBucket(7, 7, Duration.ofDays(3_660)), 2))
+        .isEqualTo(Limit.tokenBucket(3, 3, Duration.ofDays(3_660)));
   }
 
   @Test
   void shareOfAWindowIsAtLeastOneCall() {
-    assertThat(share(Limit.fixed(10, Duration.ofDays(1)), 3).quota()).isEqualTo(3);
-    assertThat(share(Limit.log(10, Duration.ofDays(1)), 30).quota()).isEqualTo(1);
-    assertThat(share(Limit.sliding(10, Duration.ofDays(1)), 4).quota()).isEqualTo(2);
+    assertThat(share(Limit.fixedWindow(10, Duration.ofDays(1)), 3).quota()).isEqualTo(3);
+    assertThat(share(Limit.slidingLog(10, Duration.ofDays(1)), 30).quota()).isEqualTo(1);
+    assertThat(share(Limit.slidingWindow(10, Duration.ofDays(1)), 4).quota()).isEqualTo(2);
   }
 }

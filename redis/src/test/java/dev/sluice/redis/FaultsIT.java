@@ -39,9 +39,9 @@ import org.junit.jupiter.params.provider.MethodSource;
 /** What befalls a Redis, and what a caller sees of it. */
 class FaultsIT {
   private static final Identity ANN = Identity.of("member", "ann");
-  private static final Limit PLENTY = Limit.bucket(1_000_000, 1, Duration.ofSeconds(1));
+  private static final Limit PLENTY = Limit.tokenBucket(1_000_000, 1, Duration.ofSeconds(1));
   private static final int CALLS = 2_000;
-  private static final Limit FIXED = Limit.fixed(1_000_000, Duration.ofDays(1));
+  private static final Limit FIXED = Limit.fixedWindow(1_000_000, Duration.ofDays(1));
 
   private RedisProcess server;
 
@@ -60,7 +60,7 @@ class FaultsIT {
   }
 
   private static Rule rule(Limit limit, OnStoreFailure policy) {
-    return Rule.named("r").by("member").limit(limit).onStoreFailure(policy).build();
+    return Rule.builder("r").by("member").limit(limit).onStoreFailure(policy).build();
   }
 
   private Limiter limiter(Limit limit, OnStoreFailure policy) {
@@ -88,7 +88,7 @@ class FaultsIT {
     server = RedisProcess.start(binary);
     for (Limit limit : List.of(PLENTY, FIXED)) {
       // Bare: no policy could hide an error.
-      try (Store store = RedisStore.at(server.uri()).openBare();
+      try (Store store = RedisStore.builder(server.uri()).buildBare();
           Limiter limiter = Limiter.of(store, Rules.of(rule(limit, OnStoreFailure.DENY)))) {
         AtomicBoolean goesOn = new AtomicBoolean(true);
         CompletableFuture<List<Crowd.Answer>> calling =
@@ -112,7 +112,7 @@ class FaultsIT {
   @ParameterizedTest
   @EnumSource(OnStoreFailure.class)
   void stoppedRedisIsAnsweredForByPolicyWithinTheDeadline(OnStoreFailure policy) {
-    Limit limit = Limit.fixed(1_000_000, Duration.ofDays(1));
+    Limit limit = Limit.fixedWindow(1_000_000, Duration.ofDays(1));
     try (Limiter limiter = limiter(limit, policy)) {
       awaitMetered(limiter);
       let(Duration.ofMillis(300));
@@ -143,9 +143,9 @@ class FaultsIT {
 
   @Test
   void localPolicyCountsByItselfAtItsShare() {
-    Rules rules = Rules.of(rule(Limit.fixed(10, Duration.ofDays(1)), OnStoreFailure.LOCAL));
+    Rules rules = Rules.of(rule(Limit.fixedWindow(10, Duration.ofDays(1)), OnStoreFailure.LOCAL));
     server.pause();
-    try (Store store = RedisStore.at(server.uri()).nodes(2).open();
+    try (Store store = RedisStore.builder(server.uri()).nodes(2).build();
         Limiter limiter = Limiter.of(store, rules)) {
       List<Crowd.Answer> answers = Crowd.calling(1, 20, i -> limiter.decide("r", ANN));
 
@@ -158,9 +158,9 @@ class FaultsIT {
 
   @Test
   void outageLetsNoNodeThroughMoreThanItsShareBesideWhatWasCountedBefore() {
-    Rules rules = Rules.of(rule(Limit.fixed(100, Duration.ofDays(1)), OnStoreFailure.LOCAL));
-    try (Limiter here = Limiter.of(RedisStore.at(server.uri()).nodes(2).open(), rules);
-        Limiter there = Limiter.of(RedisStore.at(server.uri()).nodes(2).open(), rules)) {
+    Rules rules = Rules.of(rule(Limit.fixedWindow(100, Duration.ofDays(1)), OnStoreFailure.LOCAL));
+    try (Limiter here = Limiter.of(RedisStore.builder(server.uri()).nodes(2).build(), rules);
+        Limiter there = Limiter.of(RedisStore.builder(server.uri()).nodes(2).build(), rules)) {
       for (int i = 0; i < 20; i++) {
         assertThat(here.decide("r", ANN).countedBy()).isEqualTo(Decision.CountedBy.STORE);
       }
@@ -180,18 +180,18 @@ class FaultsIT {
 
   @Test
   void locallyCountedCallCanBeGivenBackByItsOwnNodeOnly() {
-    Rules rules = Rules.of(rule(Limit.fixed(3, Duration.ofDays(1)), OnStoreFailure.LOCAL));
+    Rules rules = Rules.of(rule(Limit.fixedWindow(3, Duration.ofDays(1)), OnStoreFailure.LOCAL));
     try (Limiter here = Limiter.of(RedisStore.connect(server.uri()), rules);
         Limiter there = Limiter.of(RedisStore.connect(server.uri()), rules)) {
       server.pause();
       Receipt receipt = ((Decision.Allowed) here.decide("r", ANN)).receipt();
       assertThat(here.decide("r", ANN).balances().get(0).remaining()).isEqualTo(1);
 
-      assertThatThrownBy(() -> there.giveBack(receipt).toCompletableFuture().join())
+      assertThatThrownBy(() -> there.refundAsync(receipt).toCompletableFuture().join())
           .hasCauseInstanceOf(IllegalArgumentException.class)
           .hasMessageContaining("expected: settle it there");
-      assertThat(here.giveBack(receipt).toCompletableFuture().join()).isTrue();
-      assertThat(here.giveBack(receipt).toCompletableFuture().join()).isFalse();
+      assertThat(here.refundAsync(receipt).toCompletableFuture().join()).isTrue();
+      assertThat(here.refundAsync(receipt).toCompletableFuture().join()).isFalse();
       assertThat(here.decide("r", ANN).balances().get(0).remaining()).isEqualTo(1);
       server.resume();
     }
@@ -200,9 +200,9 @@ class FaultsIT {
   @Test
   void lockThatANodeKnowsOfStaysThroughAnOutage() {
     Rule locking =
-        Rule.named("r")
+        Rule.builder("r")
             .by("member")
-            .limit(Limit.fixed(3, Duration.ofDays(1)))
+            .limit(Limit.fixedWindow(3, Duration.ofDays(1)))
             .lock(Duration.ofHours(1))
             .build();
     try (Limiter limiter = Limiter.of(RedisStore.connect(server.uri()), Rules.of(locking))) {
@@ -221,15 +221,15 @@ class FaultsIT {
   @Test
   void lockThatASettlementBeganStaysThroughAnOutage() {
     Rule locking =
-        Rule.named("r")
+        Rule.builder("r")
             .by("member")
-            .limit(Limit.fixed(1, Duration.ofDays(1)))
+            .limit(Limit.fixedWindow(1, Duration.ofDays(1)))
             .lock(Lock.of(Duration.ofHours(1)).onLimit())
             .build();
     try (Limiter limiter = Limiter.of(RedisStore.connect(server.uri()), Rules.of(locking))) {
       Decision failed = limiter.decide(Call.of("r", ANN).reserving());
       Receipt receipt = ((Decision.Allowed) failed).receipt();
-      limiter.settle(receipt, Settlement.CONFIRMED).toCompletableFuture().join();
+      limiter.settleAsync(receipt, Settlement.CONFIRMED).toCompletableFuture().join();
       server.pause();
       Decision next = limiter.decide(Call.of("r", ANN).reserving());
       server.resume();
@@ -242,9 +242,9 @@ class FaultsIT {
 
   @Test
   void costAboveTheShareIsNotToldNever() {
-    Rules rules = Rules.of(rule(Limit.fixed(10, Duration.ofDays(1)), OnStoreFailure.LOCAL));
+    Rules rules = Rules.of(rule(Limit.fixedWindow(10, Duration.ofDays(1)), OnStoreFailure.LOCAL));
     server.pause();
-    try (Limiter limiter = Limiter.of(RedisStore.at(server.uri()).nodes(4).open(), rules)) {
+    try (Limiter limiter = Limiter.of(RedisStore.builder(server.uri()).nodes(4).build(), rules)) {
       Decision seven = limiter.decide(Call.of("r", ANN).costing(7));
       Decision eleven = limiter.decide(Call.of("r", ANN).costing(11));
 
@@ -261,14 +261,14 @@ class FaultsIT {
     AtomicInteger faults = new AtomicInteger();
     Rules rules = Rules.of(rule(FIXED, OnStoreFailure.DENY));
     try (Store store =
-            RedisStore.at(server.uri()).onFault(fault -> faults.incrementAndGet()).open();
+            RedisStore.builder(server.uri()).onFault(fault -> faults.incrementAndGet()).build();
         Limiter limiter = Limiter.of(store, rules)) {
       awaitMetered(limiter);
       long before = counted(rules);
       server.pause();
       List<CompletableFuture<Decision>> asked = new ArrayList<>();
       for (int i = 0; i < CALLS; i++) {
-        asked.add(limiter.ask(Call.of("r", ANN)).toCompletableFuture());
+        asked.add(limiter.decideAsync(Call.of("r", ANN)).toCompletableFuture());
       }
       asked.forEach(CompletableFuture::join);
       server.resume();
@@ -285,7 +285,7 @@ class FaultsIT {
   }
 
   private long counted(Rules rules) {
-    try (Limiter direct = Limiter.of(RedisStore.at(server.uri()).openBare(), rules)) {
+    try (Limiter direct = Limiter.of(RedisStore.builder(server.uri()).buildBare(), rules)) {
       Decision seen = direct.decide(Call.of("r", ANN).peeking());
       return FIXED.quota() - seen.balances().get(0).remaining();
     }
@@ -323,14 +323,14 @@ class FaultsIT {
     server.close();
     server = RedisProcess.start(binary);
     Rule.Builder builder =
-        Rule.named("r")
+        Rule.builder("r")
             .by("member", "ip")
-            .limit(Limit.fixed(100, Duration.ofDays(1)))
+            .limit(Limit.fixedWindow(100, Duration.ofDays(1)))
             .onStoreFailure(OnStoreFailure.DENY);
     fillsUp(builder.build());
-    Limit bucket = Limit.bucket(100, 100, Duration.ofDays(1));
-    fillsUp(Rule.named("r").by("member").limit(bucket).onStoreFailure(OnStoreFailure.DENY).build());
-    fillsUp(builder.limit(Limit.log(100, Duration.ofHours(1))).build());
+    Limit bucket = Limit.tokenBucket(100, 100, Duration.ofDays(1));
+    fillsUp(Rule.builder("r").by("member").limit(bucket).onStoreFailure(OnStoreFailure.DENY).build());
+    fillsUp(builder.limit(Limit.slidingLog(100, Duration.ofHours(1))).build());
   }
 
   @ParameterizedTest
@@ -341,18 +341,18 @@ class FaultsIT {
     Identity bob = Identity.of("member", "bob");
     for (Limit limit :
         List.of(
-            Limit.bucket(2, 1, Duration.ofDays(1)),
-            Limit.fixed(2, Duration.ofDays(1)),
-            Limit.sliding(2, Duration.ofDays(1)),
-            Limit.log(2, Duration.ofDays(1)))) {
+            Limit.tokenBucket(2, 1, Duration.ofDays(1)),
+            Limit.fixedWindow(2, Duration.ofDays(1)),
+            Limit.slidingWindow(2, Duration.ofDays(1)),
+            Limit.slidingLog(2, Duration.ofDays(1)))) {
       server.command("FLUSHALL");
       Rule rule =
-          Rule.named("r").by("member").limit(limit).onStoreFailure(OnStoreFailure.ALLOW).build();
+          Rule.builder("r").by("member").limit(limit).onStoreFailure(OnStoreFailure.ALLOW).build();
       try (Store store =
-              RedisStore.at(server.uri())
+              RedisStore.builder(server.uri())
                   .deadline(Duration.ofSeconds(1))
                   .cacheDenials(false)
-                  .open();
+                  .build();
           Limiter limiter = Limiter.of(store, Rules.of(rule))) {
         assertThat(limiter.decide(Call.of("r", ANN).costing(2)).allowed()).isTrue();
         server.command("CONFIG", "SET", "maxmemory", "1");
@@ -374,10 +374,10 @@ class FaultsIT {
     Identity both = ANN.with("ip", "10.0.0.1");
     AtomicInteger oom = new AtomicInteger();
     try (Store store =
-            RedisStore.at(server.uri())
+            RedisStore.builder(server.uri())
                 .deadline(Duration.ofSeconds(1))
                 .onFault(fault -> oom.addAndGet(fault.kind().equals("oom") ? 1 : 0))
-                .open();
+                .build();
         Limiter limiter = Limiter.of(store, Rules.of(rule))) {
       assertThat(limiter.decide("r", both).allowed()).isTrue();
       server.command("CONFIG", "SET", "maxmemory", "1");
@@ -403,7 +403,7 @@ class FaultsIT {
       double millis = (System.nanoTime() - start) / 1e6;
       assertThat(first).isInstanceOf(Decision.Unmetered.class);
       assertThatThrownBy(
-              () -> limiter.locks(null, 1_000, null).toCompletableFuture().get(1, TimeUnit.SECONDS))
+              () -> limiter.locksAsync(null, 1_000, null).toCompletableFuture().get(1, TimeUnit.SECONDS))
           .hasMessageContaining("Redis at 127.0.0.1:" + server.port() + " cannot be reached: ");
 
       server.restart();

@@ -59,7 +59,7 @@ class ForeignValuesIT {
   void foreignValuesUnderOurKeysAreReplacedAndCounted(Binary binary) {
     server = RedisServers.single(binary);
     for (Limit limit :
-        List.of(Limit.bucket(5, 5, HOUR), Limit.fixed(5, Duration.ofDays(1)), Limit.log(5, HOUR))) {
+        List.of(Limit.tokenBucket(5, 5, HOUR), Limit.fixedWindow(5, Duration.ofDays(1)), Limit.slidingLog(5, HOUR))) {
       for (String suffix : List.of("", "!log1", "!lock")) {
         for (boolean isList : new boolean[] {true, false}) {
           replacesForeign(limit, suffix, isList);
@@ -88,10 +88,10 @@ class ForeignValuesIT {
       })
   void valueThatLooksLikeOursIsReplacedAndCounted(String value) {
     Rule rule =
-        Rule.named("r")
+        Rule.builder("r")
             .by("member")
-            .limit(Limit.bucket(5, 5, HOUR))
-            .limit(Limit.fixed(5, Duration.ofDays(1)))
+            .limit(Limit.tokenBucket(5, 5, HOUR))
+            .limit(Limit.fixedWindow(5, Duration.ofDays(1)))
             .build();
     replaces(
         key ->
@@ -111,7 +111,7 @@ class ForeignValuesIT {
   @MethodSource("dev.sluice.redis.testing.RedisProcess#binaries")
   void everyRedisTellsWhatIsNotOurs(Binary binary) {
     server = RedisServers.single(binary);
-    Rule rule = Rule.named("r").by("member").limit(Limit.bucket(5, 5, HOUR)).build();
+    Rule rule = Rule.builder("r").by("member").limit(Limit.tokenBucket(5, 5, HOUR)).build();
     List<Consumer<String>> writers =
         List.of(
             key -> {
@@ -129,10 +129,10 @@ class ForeignValuesIT {
   void oneAmongOthersStopsNone() {
     List<Identity> all =
         IntStream.range(0, 40).mapToObj(i -> Identity.of("member", "m" + i)).toList();
-    Rule few = Rule.named("few").by("member").limit(Limit.bucket(5, 5, HOUR)).build();
-    Rule many = Rule.named("many").by("member").limit(Limit.bucket(50, 50, HOUR)).build();
+    Rule few = Rule.builder("few").by("member").limit(Limit.tokenBucket(5, 5, HOUR)).build();
+    Rule many = Rule.builder("many").by("member").limit(Limit.tokenBucket(50, 50, HOUR)).build();
     long now = 1_790_000_000_000_000L;
-    try (RedisStore store = RedisStore.at(server.uri()).testClock(() -> now).openBare();
+    try (LettuceStore store = RedisStore.builder(server.uri()).testClock(() -> now).buildBare();
         Limiter limiter = Limiter.of(store, Rules.of(few, many))) {
       for (int left = 4; left >= 0; left--) {
         if (left == 3) {
@@ -142,8 +142,8 @@ class ForeignValuesIT {
         }
         List<CompletableFuture<Decision>> asked = new ArrayList<>();
         for (Identity each : all) {
-          asked.add(limiter.ask(Call.of("few", each)).toCompletableFuture());
-          asked.add(limiter.ask(Call.of("many", each)).toCompletableFuture());
+          asked.add(limiter.decideAsync(Call.of("few", each)).toCompletableFuture());
+          asked.add(limiter.decideAsync(Call.of("many", each)).toCompletableFuture());
         }
         for (int i = 0; i < asked.size(); i++) {
           boolean replaced = (i == 14 || i == 46) && left < 4;
@@ -159,7 +159,7 @@ class ForeignValuesIT {
   private void replaces(Consumer<String> writer, Rule rule) {
     String key = Keyspace.UNKEYED.key(new Account("r", ANN));
     long[] now = {1_790_000_000_000_000L};
-    try (RedisStore store = RedisStore.at(server.uri()).testClock(() -> now[0]).openBare();
+    try (LettuceStore store = RedisStore.builder(server.uri()).testClock(() -> now[0]).buildBare();
         Limiter limiter = Limiter.of(store, Rules.of(rule))) {
       limiter.decide("r", ANN);
       writer.accept(key);
@@ -176,10 +176,10 @@ class ForeignValuesIT {
 
   private void replacesForeign(Limit limit, String suffix, boolean isList) {
     server.command("FLUSHALL");
-    Rule rule = Rule.named("r").by("member").limit(limit).lock(Duration.ofMinutes(1)).build();
+    Rule rule = Rule.builder("r").by("member").limit(limit).lock(Duration.ofMinutes(1)).build();
     String key = Keyspace.UNKEYED.key(new Account("r", ANN)) + suffix;
     server.command(isList ? "RPUSH" : "SET", key, "not ours");
-    try (RedisStore store = RedisStore.at(server.uri()).openBare();
+    try (LettuceStore store = RedisStore.builder(server.uri()).buildBare();
         Limiter limiter = Limiter.of(store, Rules.of(rule))) {
       for (int i = 1; i <= 5; i++) {
         Decision decision = limiter.decide(Call.of("r", ANN).withId(i == 1 ? "x" : "x" + i));
@@ -188,7 +188,7 @@ class ForeignValuesIT {
             .isEqualTo(5 - i);
       }
       assertThat(limiter.decide("r", ANN).allowed()).isFalse();
-      assertThat(limiter.locks(null, 1_000, null).toCompletableFuture().join().locks()).hasSize(1);
+      assertThat(limiter.locksAsync(null, 1_000, null).toCompletableFuture().join().locks()).hasSize(1);
       if (suffix.isEmpty()) {
         assertThat(store.foreignValues()).as("%s, %s", limit, key).isEqualTo(1);
       }
@@ -204,7 +204,7 @@ class ForeignValuesIT {
   @MethodSource("dev.sluice.redis.testing.RedisProcess#binaries")
   void indexOfLocksThatIsNoneIsReplacedAndStopsNobody(Binary binary) {
     server = RedisServers.single(binary);
-    Rule rule = Rule.named("r").by("member").limit(Limit.bucket(1, 1, HOUR)).lock(HOUR).build();
+    Rule rule = Rule.builder("r").by("member").limit(Limit.tokenBucket(1, 1, HOUR)).lock(HOUR).build();
     Account ann = new Account("r", ANN);
     String index = Keyspace.locksKey(Keyspace.UNKEYED.partition(ann));
     List<List<String>> strangers =
@@ -214,7 +214,7 @@ class ForeignValuesIT {
             List.of("HSET", index, "not", "ours"));
     for (List<String> stranger : strangers) {
       server.command("FLUSHALL");
-      try (RedisStore store = RedisStore.at(server.uri()).openBare();
+      try (LettuceStore store = RedisStore.builder(server.uri()).buildBare();
           Limiter limiter = Limiter.of(store, Rules.of(rule))) {
         server.command(stranger.toArray(new String[0]));
         assertThat(listed(store)).isEmpty();
@@ -227,9 +227,9 @@ class ForeignValuesIT {
 
         server.command("DEL", index);
         server.command(stranger.toArray(new String[0]));
-        assertThat(limiter.lift("r", ANN).toCompletableFuture().join()).isTrue();
+        assertThat(limiter.liftAsync("r", ANN).toCompletableFuture().join()).isTrue();
         server.command(stranger.toArray(new String[0]));
-        assertThat(limiter.reset("r", ANN).toCompletableFuture().join())
+        assertThat(limiter.resetAsync("r", ANN).toCompletableFuture().join())
             .as("nothing is left to forget")
             .isFalse();
         assertThat(listed(store)).isEmpty();
@@ -245,7 +245,7 @@ class ForeignValuesIT {
 
   @Test
   void entriesOfTheIndexThatNameNoAccountAreSkippedCountedAndRemoved() {
-    try (RedisStore store = RedisStore.at(server.uri()).openBare()) {
+    try (LettuceStore store = RedisStore.builder(server.uri()).buildBare()) {
       Account ann = new Account("r", ANN);
       String index = Keyspace.locksKey(Keyspace.UNKEYED.partition(ann));
       store.lock(ann, HOUR, "fraud").toCompletableFuture().join();
@@ -287,7 +287,7 @@ class ForeignValuesIT {
         "99  "
       })
   void announcementThatIsNoneLeavesTheReasonEmpty(String notice) {
-    try (RedisStore store = RedisStore.at(server.uri()).openBare()) {
+    try (LettuceStore store = RedisStore.builder(server.uri()).buildBare()) {
       Account ann = new Account("r", ANN);
       Restriction lock = store.lock(ann, HOUR, "fraud").toCompletableFuture().join();
       String key = Keyspace.lockKey(Keyspace.UNKEYED.key(ann));

@@ -37,18 +37,18 @@ final class HistoryRecorder {
   /** A limit of each kind, of which much comes back within the run. */
   private static final List<Limit> SHORT =
       List.of(
-          Limit.log(50, Duration.ofSeconds(1)),
-          Limit.sliding(60, Duration.ofSeconds(1), Duration.ofMillis(50)),
-          Limit.bucket(40, 100, Duration.ofSeconds(1)),
-          Limit.fixed(70, Duration.ofSeconds(1)));
+          Limit.slidingLog(50, Duration.ofSeconds(1)),
+          Limit.slidingWindow(60, Duration.ofSeconds(1), Duration.ofMillis(50)),
+          Limit.tokenBucket(40, 100, Duration.ofSeconds(1)),
+          Limit.fixedWindow(70, Duration.ofSeconds(1)));
 
   /** A limit of each kind, of which nothing comes back within the run. */
   private static final List<Limit> LONG =
       List.of(
-          Limit.log(500, Duration.ofDays(1)),
-          Limit.sliding(500, Duration.ofDays(1)),
-          Limit.bucket(500, 1, Duration.ofDays(1)),
-          Limit.fixed(500, Duration.ofDays(1_000)));
+          Limit.slidingLog(500, Duration.ofDays(1)),
+          Limit.slidingWindow(500, Duration.ofDays(1)),
+          Limit.tokenBucket(500, 1, Duration.ofDays(1)),
+          Limit.fixedWindow(500, Duration.ofDays(1_000)));
 
   static final List<Limit> LIMITS = Stream.concat(SHORT.stream(), LONG.stream()).toList();
 
@@ -72,14 +72,14 @@ final class HistoryRecorder {
   }
 
   static Charge charge(int limit, int account, long cost) {
-    Rule rule = Rule.named("rule" + limit).limit(LIMITS.get(limit)).build();
+    Rule rule = Rule.builder("rule" + limit).limit(LIMITS.get(limit)).build();
     return new Charge(rule, Identity.of("who", "a" + account), rule.terms(), cost);
   }
 
   public static void main(String[] arguments) throws Exception {
     long seed = Long.parseLong(arguments[1]);
     int count = Integer.parseInt(arguments[2]);
-    try (RedisStore store = RedisStore.at(arguments[0]).openBare()) {
+    try (LettuceStore store = RedisStore.builder(arguments[0]).buildBare()) {
       ExecutorService threads = Executors.newFixedThreadPool(THREADS);
       List<Callable<List<Entry>>> tasks = new ArrayList<>();
       for (int t = 0; t < THREADS; t++) {
@@ -95,7 +95,7 @@ final class HistoryRecorder {
     }
   }
 
-  private static List<Entry> ask(RedisStore store, SplittableRandom random, int count) {
+  private static List<Entry> ask(LettuceStore store, SplittableRandom random, int count) {
     List<Entry> entries = new ArrayList<>(count);
     for (int i = 0; i < count; i++) {
       int limit = random.nextInt(LIMITS.size());

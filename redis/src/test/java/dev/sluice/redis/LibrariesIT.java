@@ -33,7 +33,7 @@ class LibrariesIT {
   private static final String OTHER = Library.PREFIX + "0123456789abcdef";
   private static final Identity ANN = Identity.of("member", "ann");
   private static final Rules RULES =
-      Rules.of(Rule.named("r").by("member").limit(Limit.fixed(1_000, Duration.ofDays(1))).build());
+      Rules.of(Rule.builder("r").by("member").limit(Limit.fixedWindow(1_000, Duration.ofDays(1))).build());
 
   /** Loads the library of another version: the same text with one more line. */
   private static void loadOther(RedisProcess server, String name) {

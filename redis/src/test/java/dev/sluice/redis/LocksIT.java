@@ -102,7 +102,7 @@ class LocksIT {
   void everyLockIsOnOnePageInTheOrderOfItsEndAlsoWhenManyEndTogether(Binary binary) {
     server = RedisServers.single(binary);
     server.command("FLUSHALL");
-    try (RedisStore store = RedisStore.at(server.uri()).testClock(() -> NOW).openBare()) {
+    try (LettuceStore store = RedisStore.builder(server.uri()).testClock(() -> NOW).buildBare()) {
       // Two of three end together; some of them are of a colocated rule.
       List<Restriction> set =
           lockAll(
@@ -135,7 +135,7 @@ class LocksIT {
   @Test
   void resetLiftAndTheEndTakeALockOutOfTheIndex() {
     long[] now = {NOW};
-    try (RedisStore store = RedisStore.at(server.uri()).testClock(() -> now[0]).openBare()) {
+    try (LettuceStore store = RedisStore.builder(server.uri()).testClock(() -> now[0]).buildBare()) {
       lockAll(store, 300, i -> account("r", i), i -> i < 100 ? HOUR : HOUR.multipliedBy(2));
       IntStream.range(200, 300)
           .forEach(
@@ -162,7 +162,7 @@ class LocksIT {
 
   @Test
   void keyOfTheIndexOutlivesItsLastLockAndNotByMuch() {
-    try (RedisStore store = RedisStore.at(server.uri()).openBare()) {
+    try (LettuceStore store = RedisStore.builder(server.uri()).buildBare()) {
       Account ann = account("r", 1);
       String index = Keyspace.locksKey(Keyspace.UNKEYED.partition(ann));
       await(store.lock(ann, Duration.ofSeconds(1), "short"));
@@ -175,7 +175,7 @@ class LocksIT {
 
   @Test
   void lockWithoutItsAnnouncementIsListedWithoutAReason() {
-    try (RedisStore store = RedisStore.at(server.uri()).openBare()) {
+    try (LettuceStore store = RedisStore.builder(server.uri()).buildBare()) {
       Account ann = account("r", 1);
       Restriction lock = await(store.lock(ann, HOUR, "fraud"));
       server.command("DEL", Keyspace.lockKey(Keyspace.UNKEYED.key(ann)));
@@ -188,14 +188,14 @@ class LocksIT {
   void earnedLockIsIndexedByTheCallThatEarnedIt() {
     Rules rules =
         Rules.of(
-            Rule.named("r").by("member").limit(Limit.bucket(1, 1, HOUR)).lock(HOUR).build(),
-            Rule.named("together")
+            Rule.builder("r").by("member").limit(Limit.tokenBucket(1, 1, HOUR)).lock(HOUR).build(),
+            Rule.builder("together")
                 .by("member")
-                .limit(Limit.log(1, HOUR))
+                .limit(Limit.slidingLog(1, HOUR))
                 .lock(HOUR)
                 .colocate()
                 .build());
-    try (RedisStore store = RedisStore.at(server.uri()).openBare();
+    try (LettuceStore store = RedisStore.builder(server.uri()).buildBare();
         Limiter limiter = Limiter.of(store, rules)) {
       List<Restriction> expected = new ArrayList<>();
       for (String rule : List.of("r", "together")) {
@@ -218,8 +218,8 @@ class LocksIT {
   @Test
   void redisThatDoesNotAnswerFailsTheListWithinFiveSecondsAndIsNamed() {
     try (RedisProcess own = RedisProcess.start(newest());
-        RedisStore store = RedisStore.at(own.uri()).openBare();
-        RedisStore other = RedisStore.at(own.uri()).openBare()) {
+        LettuceStore store = RedisStore.builder(own.uri()).buildBare();
+        LettuceStore other = RedisStore.builder(own.uri()).buildBare()) {
       await(store.lock(account("r", 1), HOUR, "fraud"));
       await(other.lift(account("r", 1), false));
       own.pause();
@@ -242,7 +242,7 @@ class LocksIT {
   @Test
   void decisionsAreCountedWhileFourteenThousandLocksAreListedInALoop() {
     Rules rules =
-        Rules.of(Rule.named("r").by("member").limit(Limit.bucket(1_000_000, 1, HOUR)).build());
+        Rules.of(Rule.builder("r").by("member").limit(Limit.tokenBucket(1_000_000, 1, HOUR)).build());
     try (Store store = RedisStore.connect(server.uri());
         Limiter limiter = Limiter.of(store, rules)) {
       List<Restriction> set = lockAll(store, MANY, i -> account("locked", i), i -> HOUR);

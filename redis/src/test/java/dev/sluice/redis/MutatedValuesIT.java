@@ -38,13 +38,13 @@ class MutatedValuesIT {
   private static final long SEED = Long.getLong("sluice.fuzz.seed", 1);
   private static final List<Rule> RULES =
       List.of(
-          rule("quick").limit(Limit.bucket(3, 3, HOUR)).build(),
-          rule("packed").limit(Limit.bucket(3, 7, HOUR)).limit(Limit.fixed(3, HOUR)).build(),
-          rule("locking").limit(Limit.bucket(3, 7, HOUR)).lock(HOUR).build(),
-          rule("sliding").limit(Limit.sliding(3, HOUR)).limit(Limit.log(3, HOUR)).build(),
+          rule("quick").limit(Limit.tokenBucket(3, 3, HOUR)).build(),
+          rule("packed").limit(Limit.tokenBucket(3, 7, HOUR)).limit(Limit.fixedWindow(3, HOUR)).build(),
+          rule("locking").limit(Limit.tokenBucket(3, 7, HOUR)).lock(HOUR).build(),
+          rule("sliding").limit(Limit.slidingWindow(3, HOUR)).limit(Limit.slidingLog(3, HOUR)).build(),
           rule("calendar")
-              .limit(Limit.fixed(3, Duration.ofDays(1)))
-              .limit(Limit.sliding(3, HOUR))
+              .limit(Limit.fixedWindow(3, Duration.ofDays(1)))
+              .limit(Limit.slidingWindow(3, HOUR))
               .lock(HOUR)
               .build());
 
@@ -53,7 +53,7 @@ class MutatedValuesIT {
   private RedisAsyncCommands<byte[], byte[]> raw;
 
   private static Rule.Builder rule(String name) {
-    return Rule.named(name).by("member", "ip");
+    return Rule.builder(name).by("member", "ip");
   }
 
   @BeforeEach
@@ -113,7 +113,7 @@ class MutatedValuesIT {
   @Test
   void damagedAccountsAreDecidedWholeOrNotAtAll() throws Exception {
     System.out.printf("Values of accounts, %d of them, seed %d%n", Mutator.INPUTS, SEED);
-    try (RedisStore store = RedisStore.at(server.uri()).openBare();
+    try (LettuceStore store = RedisStore.builder(server.uri()).buildBare();
         Limiter limiter = Limiter.of(store, Rules.of(RULES))) {
       List<byte[]> samples = samples(limiter);
       List<RedisFuture<String>> written = new ArrayList<>();
@@ -128,8 +128,8 @@ class MutatedValuesIT {
       List<CompletableFuture<Decision>> looks = new ArrayList<>();
       for (int i = 0; i < Mutator.INPUTS; i++) {
         Call call = Call.of(rule(i).name(), both("m" + i));
-        asked.add(limiter.ask(call).toCompletableFuture());
-        looks.add(asked.get(i).thenCompose(decided -> limiter.ask(call.peeking())));
+        asked.add(limiter.decideAsync(call).toCompletableFuture());
+        looks.add(asked.get(i).thenCompose(decided -> limiter.decideAsync(call.peeking())));
       }
       int denied = 0;
       for (int i = 0; i < asked.size(); i++) {
@@ -156,7 +156,7 @@ class MutatedValuesIT {
             bytes("locking:ip=10.0.0.1&member=a%20b"),
             bytes("r:ip=::1!"));
     List<byte[]> notices = List.of(bytes("1890000000000000 by+hand"), bytes("1890000000000000 -"));
-    try (RedisStore store = RedisStore.at(server.uri()).openBare();
+    try (LettuceStore store = RedisStore.builder(server.uri()).buildBare();
         Limiter limiter = Limiter.of(store, Rules.of(RULES))) {
       for (int i = 0; i < 300; i++) {
         Account account = new Account("quick", Identity.of("member", "m" + i));

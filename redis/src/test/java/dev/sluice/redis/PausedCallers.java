@@ -21,17 +21,17 @@ final class PausedCallers {
   public static void main(String[] arguments) throws Exception {
     Rules rules =
         Rules.of(
-            Rule.named("r")
+            Rule.builder("r")
                 .by("member")
-                .limit(Limit.fixed(1_000_000_000, Duration.ofDays(1)))
+                .limit(Limit.fixedWindow(1_000_000_000, Duration.ofDays(1)))
                 .build());
     Duration deadline = Duration.ofMillis(Long.parseLong(arguments[1]));
     Set<String> faults = ConcurrentHashMap.newKeySet();
     Store store =
-        RedisStore.at(arguments[0])
+        RedisStore.builder(arguments[0])
             .deadline(deadline)
             .onFault(fault -> faults.add(String.valueOf(fault.getMessage())))
-            .open();
+            .build();
     try (Limiter limiter = Limiter.of(store, rules)) {
       AtomicBoolean goesOn = new AtomicBoolean(true);
       var calling =

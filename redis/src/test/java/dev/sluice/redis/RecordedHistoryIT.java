@@ -41,7 +41,7 @@ class RecordedHistoryIT {
           "RecordedHistoryIT: %,d decisions, %,d allowed, -Dsluice.from=%d%n",
           history.size(), history.stream().filter(Entry::allowed).count(), SEED);
       assertThat(history.size()).isGreaterThanOrEqualTo(300_000);
-      try (RedisStore store = RedisStore.at(redis.uri()).openBare()) {
+      try (LettuceStore store = RedisStore.builder(redis.uri()).buildBare()) {
         for (int limit = 0; limit < HistoryRecorder.LIMITS.size(); limit++) {
           for (int account = 0; account < HistoryRecorder.ACCOUNTS; account++) {
             check(history, limit, account, store);
@@ -98,7 +98,7 @@ class RecordedHistoryIT {
     return entries;
   }
 
-  private static void check(List<Entry> history, int which, int account, RedisStore store) {
+  private static void check(List<Entry> history, int which, int account, LettuceStore store) {
     Limit limit = HistoryRecorder.LIMITS.get(which);
     List<Entry> own =
         history.stream().filter(e -> e.limit() == which && e.account() == account).toList();
@@ -137,7 +137,7 @@ class RecordedHistoryIT {
     return refused;
   }
 
-  private static long remaining(RedisStore store, int which, int account) {
+  private static long remaining(LettuceStore store, int which, int account) {
     Charge charge = HistoryRecorder.charge(which, account, 1);
     Plan plan = new Plan(List.of(charge), Intent.PEEK, null, OnStoreFailure.ALLOW);
     Decision decision = store.take(plan).toCompletableFuture().join();

@@ -104,7 +104,7 @@ class RedisStoreIT {
     protected Store open(MovableClock moved) {
       clock.set(moved);
       if (store == null) {
-        store = RedisStore.at(uri()).testClock(() -> clock.get().micros()).openBare();
+        store = RedisStore.builder(uri()).testClock(() -> clock.get().micros()).buildBare();
       }
       servers().forEach(server -> server.command("FLUSHALL"));
       return new SharedStore(store);

@@ -20,9 +20,9 @@ class ReplicaIT {
   private static final Identity ANN = Identity.of("member", "ann");
   private static final Rules RULES =
       Rules.of(
-          Rule.named("r")
+          Rule.builder("r")
               .by("member")
-              .limit(Limit.fixed(1, Duration.ofDays(1)))
+              .limit(Limit.fixedWindow(1, Duration.ofDays(1)))
               .lock(Duration.ofHours(1))
               .build());
 
@@ -35,11 +35,11 @@ class ReplicaIT {
       RedisCluster.await(() -> master.command("INFO", "replication").contains("state=online"));
       Duration patient = Duration.ofSeconds(5);
       try (Store store =
-              RedisStore.at(master.uri())
+              RedisStore.builder(master.uri())
                   .deadline(patient)
                   .cacheDenials(false)
                   .readLocksFromReplica()
-                  .open();
+                  .build();
           Limiter limiter = Limiter.of(store, RULES)) {
         assertThat(limiter.decide("r", ANN).allowed()).isTrue();
         Decision first = limiter.decide("r", ANN);
@@ -72,16 +72,16 @@ class ReplicaIT {
             RedisProcess.start(newest(), "--replicaof", "127.0.0.1 " + master.port())) {
       RedisCluster.await(() -> master.command("INFO", "replication").contains("state=online"));
       try (Store store =
-              RedisStore.at(master.uri())
+              RedisStore.builder(master.uri())
                   .deadline(Duration.ofSeconds(5))
                   .readLocksFromReplica()
-                  .open();
+                  .build();
           Limiter limiter = Limiter.of(store, RULES)) {
         limiter.decide("r", ANN);
         assertThat(limiter.decide("r", ANN).locked()).isTrue();
         RedisCluster.await(() -> replica.command("DBSIZE").equals(master.command("DBSIZE")));
         replica.command("REPLICAOF", "NO", "ONE"); // from now on it lags behind
-        limiter.reset("r", ANN).toCompletableFuture().join();
+        limiter.resetAsync("r", ANN).toCompletableFuture().join();
 
         assertThat(replica.command("DBSIZE")).as("it still shows the lock").isNotEqualTo("0");
         assertThat(limiter.decide("r", ANN).allowed()).isTrue();

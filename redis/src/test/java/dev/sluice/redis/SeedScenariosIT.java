@@ -25,7 +25,7 @@ class SeedScenariosIT extends SeedScenarios {
   @Override
   protected Store open(InstantSource clock) {
     redis.command("FLUSHALL");
-    return RedisStore.at(redis.uri()).testClock(() -> micros(clock.instant())).openBare();
+    return RedisStore.builder(redis.uri()).testClock(() -> micros(clock.instant())).buildBare();
   }
 
   private static long micros(Instant now) {

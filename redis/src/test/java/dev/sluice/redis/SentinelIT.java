@@ -32,9 +32,9 @@ class SentinelIT {
   void failoverIsFollowedWithoutRestart(boolean killed) {
     Rules rules =
         Rules.of(
-            Rule.named("r")
+            Rule.builder("r")
                 .by("member")
-                .limit(Limit.fixed(MUCH, Duration.ofDays(1)))
+                .limit(Limit.fixedWindow(MUCH, Duration.ofDays(1)))
                 .onStoreFailure(OnStoreFailure.DENY)
                 .build());
     try (RedisSentinels sentinels = RedisSentinels.start(newest());

@@ -32,9 +32,9 @@ class SpreadIT {
   private static final Identity ANN = Identity.of("member", "ann");
   private static final Rules RULES =
       Rules.of(
-          Rule.named("r")
+          Rule.builder("r")
               .by("member")
-              .limit(Limit.fixed(3, Duration.ofDays(1)))
+              .limit(Limit.fixedWindow(3, Duration.ofDays(1)))
               .onStoreFailure(OnStoreFailure.DENY)
               .build());
 
@@ -63,7 +63,7 @@ class SpreadIT {
   }
 
   private Limiter open() {
-    Store store = RedisStore.at(cluster.uri()).deadline(Duration.ofSeconds(5)).open();
+    Store store = RedisStore.builder(cluster.uri()).deadline(Duration.ofSeconds(5)).build();
     return Limiter.of(store, RULES);
   }
 

@@ -27,9 +27,9 @@ class TlsIT {
   private static final Identity ANN = Identity.of("member", "ann");
   private static final Rules RULES =
       Rules.of(
-          Rule.named("r")
+          Rule.builder("r")
               .by("member")
-              .limit(Limit.fixed(3, Duration.ofDays(1)))
+              .limit(Limit.fixedWindow(3, Duration.ofDays(1)))
               .onStoreFailure(OnStoreFailure.DENY)
               .build());
 
@@ -43,8 +43,8 @@ class TlsIT {
       String uri = "rediss://127.0.0.1:" + port;
       Duration patient = Duration.ofSeconds(5);
       try (Limiter trusting =
-              Limiter.of(RedisStore.at(uri + "?verifyPeer=NONE").deadline(patient).open(), RULES);
-          Limiter wary = Limiter.of(RedisStore.at(uri).deadline(patient).open(), RULES)) {
+              Limiter.of(RedisStore.builder(uri + "?verifyPeer=NONE").deadline(patient).build(), RULES);
+          Limiter wary = Limiter.of(RedisStore.builder(uri).deadline(patient).build(), RULES)) {
         for (int i = 0; i < 4; i++) {
           assertThat(trusting.decide("r", ANN).allowed()).isEqualTo(i < 3);
         }
@@ -65,7 +65,7 @@ class TlsIT {
       RedisCluster.await(() -> server.command("CLUSTER", "INFO").contains("cluster_state:ok"));
       String uri = "rediss-cluster://127.0.0.1:" + port + "?verifyPeer=NONE";
       try (Limiter limiter =
-          Limiter.of(RedisStore.at(uri).deadline(Duration.ofSeconds(5)).open(), RULES)) {
+          Limiter.of(RedisStore.builder(uri).deadline(Duration.ofSeconds(5)).build(), RULES)) {
         for (int i = 0; i < 4; i++) {
           assertThat(limiter.decide("r", ANN)).isNotInstanceOf(Decision.Unmetered.class);
         }

@@ -41,13 +41,13 @@ class TogetherIT {
   /** From here on, the number that a bucket is has a digit more. */
   private static final long DIGIT_MORE = 1_867_225_600_000_000L;
 
-  private static final Rule QUICK = Rule.named("quick").limit(Limit.bucket(10, 1, HOUR)).build();
+  private static final Rule QUICK = Rule.builder("quick").limit(Limit.tokenBucket(10, 1, HOUR)).build();
   private static final Rule PLAIN =
-      Rule.named("plain")
-          .limit(Limit.bucket(120, 7, Duration.ofMinutes(1)))
-          .limit(Limit.fixed(100, HOUR))
+      Rule.builder("plain")
+          .limit(Limit.tokenBucket(120, 7, Duration.ofMinutes(1)))
+          .limit(Limit.fixedWindow(100, HOUR))
           .build();
-  private static final Rule WHOLE = Rule.named("whole").limit(Limit.log(80, HOUR)).build();
+  private static final Rule WHOLE = Rule.builder("whole").limit(Limit.slidingLog(80, HOUR)).build();
 
   private record Sent(Plan plan, CompletableFuture<Decision> answer) {}
 
@@ -60,7 +60,7 @@ class TogetherIT {
     long[] now = {1_790_000_000_000_000L};
     SplittableRandom random = new SplittableRandom(7);
     int allowed = 0;
-    try (RedisStore store = RedisStore.at(server.uri()).testClock(() -> now[0]).openBare()) {
+    try (LettuceStore store = RedisStore.builder(server.uri()).testClock(() -> now[0]).buildBare()) {
       for (int round = 0; round < ROUNDS; round++) {
         now[0] = (round == ROUNDS / 2 ? DIGIT_MORE : now[0]) + 1 + random.nextInt(1_000);
         List<Sent> sent = new ArrayList<>();
@@ -84,7 +84,7 @@ class TogetherIT {
   }
 
   /** An hour later: a bucket that lacked more than it should, without showing it, shows it now. */
-  private static void assertOneIsBack(Identity who, List<Sent> sent, RedisStore store) {
+  private static void assertOneIsBack(Identity who, List<Sent> sent, LettuceStore store) {
     Account account = new Account(QUICK.name(), who);
     long left =
         sent.stream()
@@ -100,7 +100,7 @@ class TogetherIT {
         .isEqualTo(left + 1);
   }
 
-  private static CompletableFuture<Decision> look(List<Charge> charges, RedisStore store) {
+  private static CompletableFuture<Decision> look(List<Charge> charges, LettuceStore store) {
     Plan plan = new Plan(charges, Intent.PEEK, null, OnStoreFailure.DENY);
     return store.take(plan).toCompletableFuture();
   }
@@ -121,7 +121,7 @@ class TogetherIT {
    * Checks that every decision follows from others, and that nothing else was taken; returns how
    * many were allowed.
    */
-  private static int addUp(List<Sent> sent, RedisStore store) {
+  private static int addUp(List<Sent> sent, LettuceStore store) {
     Map<List<Object>, List<long[]>> taken = new LinkedHashMap<>(); // of each limit: remaining, cost
     int allowed = 0;
     for (Sent each : sent) {

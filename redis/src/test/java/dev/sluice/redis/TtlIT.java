@@ -40,21 +40,21 @@ class TtlIT {
 
   private static final List<Rule> RULES =
       List.of(
-          Rule.named("short").by("who").limit(Limit.bucket(900, 1, TOKEN)).build(),
-          Rule.named("shorts").by("who", "where").limit(Limit.bucket(900, 1, TOKEN)).build(),
-          Rule.named("thirds")
+          Rule.builder("short").by("who").limit(Limit.tokenBucket(900, 1, TOKEN)).build(),
+          Rule.builder("shorts").by("who", "where").limit(Limit.tokenBucket(900, 1, TOKEN)).build(),
+          Rule.builder("thirds")
               .by("who", "where")
-              .limit(Limit.bucket(900, 3, TOKEN.multipliedBy(3).plusNanos(1_000)))
+              .limit(Limit.tokenBucket(900, 3, TOKEN.multipliedBy(3).plusNanos(1_000)))
               .build(),
-          Rule.named("packed")
+          Rule.builder("packed")
               .by("who")
-              .limit(Limit.bucket(900, 1, TOKEN))
-              .limit(Limit.fixed(900, Duration.ofHours(1)))
+              .limit(Limit.tokenBucket(900, 1, TOKEN))
+              .limit(Limit.fixedWindow(900, Duration.ofHours(1)))
               .build(),
-          Rule.named("long")
+          Rule.builder("long")
               .by("who")
-              .limit(Limit.bucket(900, 1, TOKEN))
-              .limit(Limit.sliding(900, Duration.ofHours(1)))
+              .limit(Limit.tokenBucket(900, 1, TOKEN))
+              .limit(Limit.slidingWindow(900, Duration.ofHours(1)))
               .build());
 
   @ParameterizedTest
@@ -65,7 +65,7 @@ class TtlIT {
     SplittableRandom random = new SplittableRandom(3);
     try (Limiter limiter =
         Limiter.of(
-            RedisStore.at(server.uri()).deadline(Duration.ofSeconds(5)).open(),
+            RedisStore.builder(server.uri()).deadline(Duration.ofSeconds(5)).build(),
             Rules.of(RULES.toArray(new Rule[0])))) {
       for (int i = 0; i < 400; i++) {
         Rule rule = RULES.get(random.nextInt(RULES.size()));
@@ -94,9 +94,9 @@ class TtlIT {
   @MethodSource("dev.sluice.redis.testing.RedisProcess#binaries")
   void keyOutlivesTheMemoryOfItsLock(Binary binary) {
     Lock lock = new Lock(List.of(Duration.ofSeconds(1)), Duration.ofHours(2));
-    Rule rule = Rule.named("locked").by("who").limit(Limit.bucket(1, 1, TOKEN)).lock(lock).build();
+    Rule rule = Rule.builder("locked").by("who").limit(Limit.tokenBucket(1, 1, TOKEN)).lock(lock).build();
     Charge charge = new Charge(rule, Identity.of("who", "ann"), rule.terms(), 1);
-    try (RedisStore store = RedisStore.at(RedisServers.single(binary).uri()).openBare()) {
+    try (LettuceStore store = RedisStore.builder(RedisServers.single(binary).uri()).buildBare()) {
       await(store.take(Plan.of(charge)));
       assertThat(await(store.take(Plan.of(charge))).locked()).isTrue();
 
@@ -109,12 +109,12 @@ class TtlIT {
   @MethodSource("dev.sluice.redis.testing.RedisProcess#binaries")
   void keyOutlivesTheHoldOfAReservation(Binary binary) {
     Duration hold = Duration.ofHours(2);
-    Rule rule = Rule.named("held").by("who").limit(Limit.bucket(1, 1, TOKEN)).build();
+    Rule rule = Rule.builder("held").by("who").limit(Limit.tokenBucket(1, 1, TOKEN)).build();
     Identity ann = Identity.of("who", "ann");
     Charge charge = new Charge(rule, ann, rule.terms(), 1);
     Plan plan =
         new Plan(List.of(charge), Intent.RESERVE, null, rule.onStoreFailure(), ann, "", hold);
-    try (RedisStore store = RedisStore.at(RedisServers.single(binary).uri()).openBare()) {
+    try (LettuceStore store = RedisStore.builder(RedisServers.single(binary).uri()).buildBare()) {
       assertThat(await(store.take(plan)).allowed()).isTrue();
 
       assertThat(millisLeft(binary, charge.account()))
@@ -137,17 +137,17 @@ class TtlIT {
     RedisProcess server = RedisServers.single(binary);
     server.command("FLUSHALL");
     MovableClock clock = MovableClock.at(Scene.START);
-    Scene scene = new Scene(clock, RedisStore.at(server.uri()).testClock(clock::micros).openBare());
-    Rule rule = Scene.rule(Limit.bucket(6, 1, Duration.ofMinutes(1)));
+    Scene scene = new Scene(clock, RedisStore.builder(server.uri()).testClock(clock::micros).buildBare());
+    Rule rule = Scene.rule(Limit.tokenBucket(6, 1, Duration.ofMinutes(1)));
     Receipt first = scene.receipt(rule, 1);
     scene.take(rule, 1);
-    Scene.await(scene.limiter(rule).giveBack(first));
+    Scene.await(scene.limiter(rule).refundAsync(first));
     Receipt second = scene.receipt(rule, 2);
     server.command("FLUSHALL");
     scene.take(rule, 6);
     clock.advance(Duration.ofMinutes(1));
 
-    Scene.await(scene.limiter(rule).giveBack(second));
+    Scene.await(scene.limiter(rule).refundAsync(second));
 
     assertThat(scene.left(rule)).isEqualTo(2); // one refilled, and one of the two cannot have
     scene.store.close();

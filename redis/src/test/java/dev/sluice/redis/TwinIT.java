@@ -68,7 +68,7 @@ class TwinIT {
 
   private static void play(RedisProcess redis, int part) {
     long[] now = {0};
-    try (RedisStore shared = RedisStore.at(redis.uri()).testClock(() -> now[0]).openBare()) {
+    try (LettuceStore shared = RedisStore.builder(redis.uri()).testClock(() -> now[0]).buildBare()) {
       for (int i = part; i < HISTORIES; i += THREADS) {
         new History(SEED + i, "h" + i, now, shared).play();
       }
@@ -85,7 +85,7 @@ class TwinIT {
     private final long seed;
     private final SplittableRandom random;
     private final long[] now;
-    private final RedisStore shared;
+    private final LettuceStore shared;
     private final MemoryStore memory;
     private final Identity caller;
     private final List<Account> accounts = new ArrayList<>();
@@ -106,7 +106,7 @@ class TwinIT {
 
     private int epoch;
 
-    History(long seed, String name, long[] now, RedisStore shared) {
+    History(long seed, String name, long[] now, LettuceStore shared) {
       this.seed = seed;
       this.random = new SplittableRandom(seed);
       this.now = now;
@@ -118,7 +118,7 @@ class TwinIT {
         accounts.add(new Account(chance(2) ? "r" : "r" + i, Identity.of("who", name + "-" + i)));
         Terms first = terms();
         terms.add(List.of(first, chance(2) ? first : otherTerms(first), terms()));
-        Rule.Builder rule = Rule.named(accounts.get(i).rule()).limit(first.limits().get(0));
+        Rule.Builder rule = Rule.builder(accounts.get(i).rule()).limit(first.limits().get(0));
         rules.add((chance(6) ? rule.shadow() : rule).build());
       }
       this.outlastsIds = chance(2);
@@ -154,24 +154,24 @@ class TwinIT {
       Duration span = span();
       return switch (random.nextInt(5)) {
         case 0 -> {
-          Limit.TokenBucket bucket = Limit.bucket(most, 1 + random.nextInt(7), span);
+          Limit.TokenBucket bucket = Limit.tokenBucket(most, 1 + random.nextInt(7), span);
           yield chance(3) ? bucket.withDebt(random.nextInt(4)) : bucket;
         }
-        case 1 -> Limit.fixed(most, span);
-        case 2 -> Limit.log(most, span);
+        case 1 -> Limit.fixedWindow(most, span);
+        case 2 -> Limit.slidingLog(most, span);
         case 3 -> {
           long micros = Durations.micros(span);
-          yield Limit.sliding(
+          yield Limit.slidingWindow(
               most, span, Durations.ofMicros(Math.max(1, micros / (1 + random.nextInt(9)))));
         }
         default ->
             chance(3)
-                ? Limit.fixed(
+                ? Limit.fixedWindow(
                     most,
                     chance(2)
                         ? Cycle.monthly(BERLIN, 1 + random.nextInt(31))
                         : Cycle.calendar(UNITS.get(random.nextInt(UNITS.size())), BERLIN))
-                : Limit.bucket(most, 1, Duration.ofSeconds(1 + random.nextInt(20)));
+                : Limit.tokenBucket(most, 1, Duration.ofSeconds(1 + random.nextInt(20)));
       };
     }
 
@@ -181,16 +181,16 @@ class TwinIT {
       for (Limit limit : terms.limits()) {
         long most = 1L + random.nextInt(9);
         if (limit instanceof Limit.TokenBucket bucket) {
-          limits.add(Limit.bucket(most, chance(2) ? bucket.refill() : 3, bucket.period()));
+          limits.add(Limit.tokenBucket(most, chance(2) ? bucket.refill() : 3, bucket.period()));
         } else if (limit instanceof Limit.SlidingLog log) {
-          limits.add(Limit.log(most, chance(2) ? log.window() : span()));
+          limits.add(Limit.slidingLog(most, chance(2) ? log.window() : span()));
         } else if (limit instanceof Limit.SlidingWindow window) {
           limits.add(
-              Limit.sliding(
+              Limit.slidingWindow(
                   most, window.window(), chance(2) ? window.precision() : window.window()));
         } else {
           Limit.FixedWindow window = (Limit.FixedWindow) limit;
-          limits.add(chance(2) ? Limit.fixed(most, window.cycle()) : Limit.fixed(most, span()));
+          limits.add(chance(2) ? Limit.fixedWindow(most, window.cycle()) : Limit.fixedWindow(most, span()));
         }
       }
       return new Terms(limits, terms.lock(), terms.countDenied());

@@ -93,7 +93,7 @@ final class Admin {
     return looked.balances().stream().noneMatch(Balance::locked)
         ? CompletableFuture.completedFuture(List.of())
         : CompletableFuture.supplyAsync(
-                () -> edge.limiter().locks(looked), ctx.blockingTaskExecutor())
+                () -> edge.limiter().locksAsync(looked), ctx.blockingTaskExecutor())
             .thenCompose(Function.identity());
   }
 
@@ -111,7 +111,7 @@ final class Admin {
   HttpResponse reset(ServiceRequestContext ctx, HttpRequest request) {
     Target target = target(ctx);
     return HttpResponse.of(
-        change(ctx, target, "account reset", edge.limiter()::reset, done -> done, done -> "as new")
+        change(ctx, target, "account reset", edge.limiter()::resetAsync, done -> done, done -> "as new")
             .thenApply(
                 done ->
                     Replies.ok(
@@ -136,7 +136,7 @@ final class Admin {
     // A store in memory sorts all of them: not on the thread that serves decisions.
     return HttpResponse.of(
         CompletableFuture.supplyAsync(
-                () -> edge.limiter().locks(rule, limit, after), ctx.blockingTaskExecutor())
+                () -> edge.limiter().locksAsync(rule, limit, after), ctx.blockingTaskExecutor())
             .thenCompose(Function.identity())
             .thenApply(
                 page ->
@@ -189,7 +189,7 @@ final class Admin {
             ctx,
             target,
             "lock set",
-            (rule, who) -> edge.limiter().lock(rule, who, wanted.length(), wanted.reason()),
+            (rule, who) -> edge.limiter().lockAsync(rule, who, wanted.length(), wanted.reason()),
             locks -> true,
             locks -> "locked until %s: %s".formatted(latest(locks), wanted.reason()))
         .thenApply(locks -> Replies.ok(json -> write(json, locks)));
@@ -209,7 +209,7 @@ final class Admin {
                 ctx,
                 target,
                 keepUsage ? "lock lifted, usage kept" : "lock lifted",
-                (rule, who) -> edge.limiter().liftAndLook(rule, who, keepUsage),
+                (rule, who) -> edge.limiter().liftAndInspectAsync(rule, who, keepUsage),
                 Lifted::wasLocked,
                 lifted -> state(lifted.now()))
             .thenApply(
@@ -304,7 +304,7 @@ final class Admin {
   /** Looks at accounts, also if the identity names only some of the rule's. */
   private CompletionStage<Decision> look(Target target) {
     return edge.limiter()
-        .look(target.rule.name(), target.identity)
+        .inspectAsync(target.rule.name(), target.identity)
         .thenApply(decision -> StoreAway.check(decision, store));
   }
 

@@ -61,7 +61,7 @@ final class Decisions {
     Rules rules = edge.limiter().rules();
     try {
       return edge.limiter()
-          .ask(call)
+          .decideAsync(call)
           .whenComplete(
               (decision, error) -> {
                 if (error == null) {
@@ -83,7 +83,7 @@ final class Decisions {
 
   private CompletionStage<HttpResponse> settle(byte[] body) {
     SettleRequest request = SettleRequest.parse(body, receipts);
-    return edge.limiter().settle(request.receipt(), request.settlement()).thenApply(this::settled);
+    return edge.limiter().settleAsync(request.receipt(), request.settlement()).thenApply(this::settled);
   }
 
   private HttpResponse settled(Settled settled) {

@@ -49,7 +49,7 @@ final class Doorkeeper {
     this.token = token;
     this.client = client;
     Rule rule =
-        Rule.named(RULE).by("ip").limit(Limit.log(MOST_WRONG, Duration.ofMinutes(1))).build();
+        Rule.builder(RULE).by("ip").limit(Limit.slidingLog(MOST_WRONG, Duration.ofMinutes(1))).build();
     this.wrong = Limiter.of(MemoryStore.create(clock, MOST_ADDRESSES), Rules.of(rule));
   }
 

@@ -59,7 +59,7 @@ final class LockCount implements AutoCloseable {
     try {
       var unused =
           limiter
-              .locks(null, 1, null)
+              .locksAsync(null, 1, null)
               .whenComplete((page, failure) -> learn(page == null ? Double.NaN : page.total()));
     } catch (RuntimeException | Error e) {
       learn(Double.NaN);

@@ -268,10 +268,10 @@ final class ReceiptBytes {
     int kind = in.readUnsignedByte();
     long count = readNumber(in);
     return switch (kind) {
-      case 'F' -> Limit.fixed(count, cycle(in.readUTF()));
-      case 'L' -> Limit.log(count, readDuration(in));
-      case 'S' -> Limit.sliding(count, readDuration(in), readDuration(in));
-      case 'B' -> Limit.bucket(count, readNumber(in), readDuration(in)).withDebt(readNumber(in));
+      case 'F' -> Limit.fixedWindow(count, cycle(in.readUTF()));
+      case 'L' -> Limit.slidingLog(count, readDuration(in));
+      case 'S' -> Limit.slidingWindow(count, readDuration(in), readDuration(in));
+      case 'B' -> Limit.tokenBucket(count, readNumber(in), readDuration(in)).withDebt(readNumber(in));
       default -> throw new IOException("limit of kind " + kind);
     };
   }

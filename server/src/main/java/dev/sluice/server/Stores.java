@@ -34,13 +34,13 @@ final class Stores {
       return MemoryStore.create();
     }
     if (isRedis(name)) {
-      return RedisStore.at(name)
+      return RedisStore.builder(name)
           .deadline(deadline)
           .nodes(nodes)
           .functions(functions)
           .requireStore(required)
           .onFault(onFault)
-          .open();
+          .build();
     }
     throw new IllegalArgumentException(
         "store: %s (expected: memory or redis://host:port)".formatted(Text.quoted(shown(name))));

@@ -18,7 +18,7 @@ import org.junit.jupiter.api.Test;
 /** {@code ./sluice functions}, against a real Redis. */
 class FunctionsIT {
   private static final Rule RULE =
-      Rule.named("r").by("member").limit(Limit.fixed(9, Duration.ofDays(1))).build();
+      Rule.builder("r").by("member").limit(Limit.fixedWindow(9, Duration.ofDays(1))).build();
   private static final String OLD = "sluice_0123456789abcdef";
 
   @Test

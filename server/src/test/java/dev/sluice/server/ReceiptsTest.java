@@ -41,28 +41,28 @@ class ReceiptsTest {
 
   static Stream<Limit> limits() {
     return Stream.of(
-        Limit.log(3, Duration.ofMinutes(30)),
-        Limit.sliding(1_000, Duration.ofHours(1), Duration.ofSeconds(7)),
-        Limit.bucket(100, 7, Duration.ofMillis(1_500)),
-        Limit.bucket(100, 7, Duration.ofMillis(1_500)).withDebt(0),
-        Limit.bucket(100, 7, Duration.ofMillis(1_500)).withDebt(12_345),
-        Limit.fixed(5, Duration.ofMinutes(90)),
-        Limit.fixed(5, Cycle.calendar(Cycle.Unit.MINUTE, BERLIN)),
-        Limit.fixed(5, Cycle.calendar(Cycle.Unit.HOUR, BERLIN)),
-        Limit.fixed(5, Cycle.calendar(Cycle.Unit.DAY, ZoneId.of("UTC"))),
-        Limit.fixed(5, Cycle.calendar(Cycle.Unit.DAY, ZoneId.of("+02:00"))),
-        Limit.fixed(5, Cycle.calendar(Cycle.Unit.WEEK, BERLIN)),
-        Limit.fixed(5, Cycle.weekly(BERLIN, DayOfWeek.SUNDAY)),
-        Limit.fixed(5, Cycle.calendar(Cycle.Unit.MONTH, BERLIN)),
-        Limit.fixed(5, Cycle.monthly(BERLIN, 15)),
-        Limit.fixed(5, Cycle.calendar(Cycle.Unit.YEAR, BERLIN)),
-        Limit.fixed(5, Cycle.yearly(BERLIN, 4, 6)));
+        Limit.slidingLog(3, Duration.ofMinutes(30)),
+        Limit.slidingWindow(1_000, Duration.ofHours(1), Duration.ofSeconds(7)),
+        Limit.tokenBucket(100, 7, Duration.ofMillis(1_500)),
+        Limit.tokenBucket(100, 7, Duration.ofMillis(1_500)).withDebt(0),
+        Limit.tokenBucket(100, 7, Duration.ofMillis(1_500)).withDebt(12_345),
+        Limit.fixedWindow(5, Duration.ofMinutes(90)),
+        Limit.fixedWindow(5, Cycle.calendar(Cycle.Unit.MINUTE, BERLIN)),
+        Limit.fixedWindow(5, Cycle.calendar(Cycle.Unit.HOUR, BERLIN)),
+        Limit.fixedWindow(5, Cycle.calendar(Cycle.Unit.DAY, ZoneId.of("UTC"))),
+        Limit.fixedWindow(5, Cycle.calendar(Cycle.Unit.DAY, ZoneId.of("+02:00"))),
+        Limit.fixedWindow(5, Cycle.calendar(Cycle.Unit.WEEK, BERLIN)),
+        Limit.fixedWindow(5, Cycle.weekly(BERLIN, DayOfWeek.SUNDAY)),
+        Limit.fixedWindow(5, Cycle.calendar(Cycle.Unit.MONTH, BERLIN)),
+        Limit.fixedWindow(5, Cycle.monthly(BERLIN, 15)),
+        Limit.fixedWindow(5, Cycle.calendar(Cycle.Unit.YEAR, BERLIN)),
+        Limit.fixedWindow(5, Cycle.yearly(BERLIN, 4, 6)));
   }
 
   private static Receipt receipt(Limit limit) {
     Account account = new Account("r", Identity.of("login", "Zoë & co", "ip", "::/64"), true);
     Lock lock = new Lock(List.of(Duration.ofMinutes(1), Duration.ofHours(1)), Duration.ofDays(1));
-    Terms terms = new Terms(List.of(limit, Limit.log(1, Duration.ofSeconds(1))), lock, true);
+    Terms terms = new Terms(List.of(limit, Limit.slidingLog(1, Duration.ofSeconds(1))), lock, true);
     Receipt.Entry entry =
         new Receipt.Entry(account, terms, 7, List.of(new Receipt.Mark(1_700_000_000_000_000L, 3)));
     Terms onLimit = Terms.of(limit).locking(Lock.of(Duration.ofSeconds(1)).onLimit());
@@ -176,7 +176,7 @@ class ReceiptsTest {
       List<Limit> limits = new ArrayList<>();
       List<Receipt.Mark> marks = new ArrayList<>();
       for (int j = 0; j < Bounds.MOST_LIMITS / Bounds.MOST_ACCOUNTS; j++) {
-        limits.add(Limit.fixed(Limit.LARGEST - i, Cycle.yearly(zone, 12, 28 - j)));
+        limits.add(Limit.fixedWindow(Limit.LARGEST - i, Cycle.yearly(zone, 12, 28 - j)));
         marks.add(new Receipt.Mark(Long.MIN_VALUE / 2 + j, -1 - j));
       }
       String rule = ("r" + i).repeat(Bounds.LONGEST_RULE_NAME).substring(0, 100);
@@ -220,7 +220,7 @@ class ReceiptsTest {
   void theReceiptOfASimpleCallIsShort() {
     Account account = new Account("SecureLogin", Identity.of("login", "ann"));
     List<Receipt.Mark> marks = List.of(new Receipt.Mark(1_700_000_000_000_001L, 17));
-    Terms terms = Terms.of(Limit.bucket(100, 10, Duration.ofSeconds(1)));
+    Terms terms = Terms.of(Limit.tokenBucket(100, 10, Duration.ofSeconds(1)));
     Receipt receipt =
         new Receipt(
             "0123456789abcdef0123456789abcdef",

@@ -155,10 +155,10 @@ final class Facets {
       Map<String, Facet> facets = facets(rules);
       for (String name : facets.keySet()) {
         each.add(
-            Rule.named(name)
+            Rule.builder(name)
                 .by(name)
                 .missing(Rule.Missing.SKIP)
-                .limit(Limit.log(1, Duration.ofSeconds(1)))
+                .limit(Limit.slidingLog(1, Duration.ofSeconds(1)))
                 .build());
       }
       List<String> names = rules.all().stream().map(Rule::name).toList();

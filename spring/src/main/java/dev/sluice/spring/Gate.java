@@ -80,7 +80,7 @@ final class Gate {
             .highCardinalityKeyValue("rules", String.join(",", call.rules()))
             .start();
     Rules rules = limiter.rules();
-    return stage(() -> limiter.ask(call))
+    return stage(() -> limiter.decideAsync(call))
         .handle(
             (decision, error) -> {
               if (error != null) {
@@ -152,7 +152,7 @@ final class Gate {
    */
   CompletionStage<Boolean> settle(Decision decision, Settlement settlement) {
     return decision instanceof Decision.Allowed allowed
-        ? Gate.<Settled>stage(() -> limiter.settle(allowed.receipt(), settlement))
+        ? Gate.<Settled>stage(() -> limiter.settleAsync(allowed.receipt(), settlement))
             .thenApply(Settled::done)
             .exceptionally(error -> false)
         : CompletableFuture.completedFuture(false);

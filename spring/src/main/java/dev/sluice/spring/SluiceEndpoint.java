@@ -151,7 +151,7 @@ class SluiceEndpoint {
           Duration length = duration(duration);
           String why = reason == null || reason.isBlank() ? DEFAULT_REASON : reason;
           List<Restriction> set =
-              Gate.await(limiter.lock(target.rule.name(), target.identity, length, why));
+              Gate.await(limiter.lockAsync(target.rule.name(), target.identity, length, why));
           audit("lock set", true, target, caller);
           Map<String, Object> told = told(LOCKS, set.stream().map(SluiceEndpoint::told).toList());
           told.put("now", outlook(target).told());
@@ -177,7 +177,7 @@ class SluiceEndpoint {
           String rule = target.rule.name();
           if (lock) {
             boolean keeps = Boolean.TRUE.equals(keepUsage);
-            boolean lifted = Gate.await(limiter.lift(rule, target.identity, keeps));
+            boolean lifted = Gate.await(limiter.liftAsync(rule, target.identity, keeps));
             // Before the look, which may fail: the lock is gone all the same.
             audit("lock lifted", lifted, target, caller);
             Outlook now = outlook(target);
@@ -190,7 +190,7 @@ class SluiceEndpoint {
             throw new IllegalArgumentException(
                 "keepUsage: there (expected: only for locks; an account is forgotten as a whole)");
           }
-          boolean reset = Gate.await(limiter.reset(rule, target.identity));
+          boolean reset = Gate.await(limiter.resetAsync(rule, target.identity));
           audit("account reset", reset, target, caller);
           Map<String, Object> told = told("reset", reset);
           told.put("now", outlook(target).told());
@@ -223,7 +223,7 @@ class SluiceEndpoint {
   private record Target(Rule rule, Identity identity) {}
 
   private Outlook outlook(Target target) {
-    return Outlook.of(limiter.look(target.rule.name(), target.identity), store);
+    return Outlook.of(limiter.inspectAsync(target.rule.name(), target.identity), store);
   }
 
   /** The first part of a path. */
@@ -318,7 +318,7 @@ class SluiceEndpoint {
 
   private Map<String, Object> locks(
       @Nullable String rule, @Nullable Integer limit, @Nullable String after) {
-    LockPage page = Gate.await(limiter.locks(rule, limit == null ? LOCKS_ON_A_PAGE : limit, after));
+    LockPage page = Gate.await(limiter.locksAsync(rule, limit == null ? LOCKS_ON_A_PAGE : limit, after));
     Map<String, Object> told =
         told(LOCKS, page.locks().stream().map(SluiceEndpoint::told).toList());
     told.put("total", page.total());

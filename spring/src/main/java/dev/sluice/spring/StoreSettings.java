@@ -3,7 +3,7 @@ package dev.sluice.spring;
 import dev.sluice.Store;
 import dev.sluice.Text;
 import dev.sluice.memory.MemoryStore;
-import dev.sluice.redis.RedisSettings;
+import dev.sluice.redis.RedisStoreBuilder;
 import dev.sluice.redis.RedisStore;
 import dev.sluice.redis.StoreFault;
 import java.net.URLEncoder;
@@ -98,15 +98,15 @@ final class StoreSettings {
               .formatted(Text.quoted(shown(uri))),
           null);
     }
-    RedisSettings settings =
-        RedisStore.at(uri)
+    RedisStoreBuilder settings =
+        RedisStore.builder(uri)
             .functions(properties.functions())
             .requireStore(properties.requireStore())
             .onFault(onFault);
     StartFailure.reading("sluice.deadline", () -> settings.deadline(properties.deadline()));
     StartFailure.reading("sluice.nodes", () -> settings.nodes(properties.nodes()));
     try {
-      return StartFailure.reading("sluice.store", settings::open);
+      return StartFailure.reading("sluice.store", settings::build);
     } catch (StoreFault fault) {
       throw StartFailure.of(
           List.of("sluice.require-store is true, and Redis does not count: " + fault.getMessage()),

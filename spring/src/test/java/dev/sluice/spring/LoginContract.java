@@ -82,9 +82,9 @@ abstract class LoginContract {
     }
 
     private static Rule rule(String name, int failures, String by) {
-      return Rule.named(name)
+      return Rule.builder(name)
           .by(by)
-          .limit(Limit.log(failures, Duration.ofMinutes(30)))
+          .limit(Limit.slidingLog(failures, Duration.ofMinutes(30)))
           .lock(Lock.of(Duration.ofMinutes(30)).onLimit())
           .build();
     }

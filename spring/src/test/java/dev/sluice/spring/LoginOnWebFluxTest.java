@@ -180,7 +180,7 @@ class LoginOnWebFluxTest extends LoginContract {
     // Open reservations would refuse the next try, but lock nobody.
     assertThat(
             app.bean(Limiter.class)
-                .look(Call.of("Account", Identity.of("login", "ann")))
+                .inspectAsync(Call.of("Account", Identity.of("login", "ann")))
                 .toCompletableFuture()
                 .join()
                 .locked())

@@ -122,17 +122,17 @@ class MetersTest {
 
       Receipt first = ((Decision.Allowed) limiter.decide(call)).receipt();
       limiter
-          .settle(first, Settlement.CONFIRMED.costing("Words", 130))
+          .settleAsync(first, Settlement.CONFIRMED.costing("Words", 130))
           .toCompletableFuture()
           .join();
       assertThat(uncharged(app, "Words")).isEqualTo(30);
       limiter.decide(call.recording());
       assertThat(uncharged(app, "Words")).isEqualTo(30 + 60);
-      limiter.ask(call.recording()).toCompletableFuture().join();
+      limiter.decideAsync(call.recording()).toCompletableFuture().join();
       assertThat(uncharged(app, "Words")).isEqualTo(30 + 60 + 60);
       Call other = Call.of(List.of("Play", "Words"), Identity.of("member", "bob"));
       Receipt second = ((Decision.Allowed) limiter.decide(other)).receipt();
-      limiter.settle(second, 101).toCompletableFuture().join();
+      limiter.settleAsync(second, 101).toCompletableFuture().join();
 
       assertThat(uncharged(app, "Play")).isEqualTo(91);
       assertThat(uncharged(app, "Words")).isEqualTo(30 + 60 + 60 + 1);

@@ -197,7 +197,7 @@ record Part(
         for (int i = 0; i < all.size(); i += LOOKS_AT_A_TIME) {
           List<CompletableFuture<Decision>> looks =
               all.subList(i, Math.min(all.size(), i + LOOKS_AT_A_TIME)).stream()
-                  .map(ask -> limiter.look(ask.call()).toCompletableFuture())
+                  .map(ask -> limiter.inspectAsync(ask.call()).toCompletableFuture())
                   .toList();
           for (CompletableFuture<Decision> look : looks) {
             for (Balance balance : look.join().balances()) {

@@ -73,45 +73,45 @@ final class Workload {
    */
   static Rules rules(long times) {
     return Rules.of(
-        rule("bucket").by("member").limit(Limit.bucket(5 * times, 5, SECOND)).build(),
-        rule("fixed").by("member").limit(Limit.fixed(5 * times, SECOND)).build(),
+        rule("bucket").by("member").limit(Limit.tokenBucket(5 * times, 5, SECOND)).build(),
+        rule("fixed").by("member").limit(Limit.fixedWindow(5 * times, SECOND)).build(),
         rule("sliding").by("member").limit(sliding(10 * times)).build(),
-        rule("log").by("member").limit(Limit.log(10 * times, TWO)).build(),
-        rule("everBucket").by("member").limit(Limit.bucket(40 * times, 1, DAY)).build(),
-        rule("everFixed").by("member").limit(Limit.fixed(40 * times, FOR_EVER)).build(),
-        rule("everSliding").by("member").limit(Limit.sliding(40 * times, DAY)).build(),
-        rule("everLog").by("member").limit(Limit.log(40 * times, DAY)).build(),
+        rule("log").by("member").limit(Limit.slidingLog(10 * times, TWO)).build(),
+        rule("everBucket").by("member").limit(Limit.tokenBucket(40 * times, 1, DAY)).build(),
+        rule("everFixed").by("member").limit(Limit.fixedWindow(40 * times, FOR_EVER)).build(),
+        rule("everSliding").by("member").limit(Limit.slidingWindow(40 * times, DAY)).build(),
+        rule("everLog").by("member").limit(Limit.slidingLog(40 * times, DAY)).build(),
         rule("several")
             .by("member")
-            .limit(Limit.bucket(5 * times, 3, SECOND))
-            .limit(Limit.sliding(15 * times, Duration.ofSeconds(5)))
-            .limit(Limit.fixed(50 * times, FOR_EVER))
+            .limit(Limit.tokenBucket(5 * times, 3, SECOND))
+            .limit(Limit.slidingWindow(15 * times, Duration.ofSeconds(5)))
+            .limit(Limit.fixedWindow(50 * times, FOR_EVER))
             .build(),
         rule("shared")
             .by("member", "ip")
-            .limit(Limit.log(8 * times, TWO))
-            .limit(Limit.fixed(80 * times, FOR_EVER))
+            .limit(Limit.slidingLog(8 * times, TWO))
+            .limit(Limit.fixedWindow(80 * times, FOR_EVER))
             .build(),
         rule("beside").by("member", "ip").limit(sliding(10 * times)).colocate().build(),
-        rule("first").by("member").limit(Limit.bucket(10 * times, 3, SECOND)).build(),
-        rule("second").by("ip").limit(Limit.fixed(20 * times, TWO)).build(),
-        rule("lockedLog").by("member").limit(Limit.log(8 * times, SECOND)).lock(TWO).build(),
+        rule("first").by("member").limit(Limit.tokenBucket(10 * times, 3, SECOND)).build(),
+        rule("second").by("ip").limit(Limit.fixedWindow(20 * times, TWO)).build(),
+        rule("lockedLog").by("member").limit(Limit.slidingLog(8 * times, SECOND)).lock(TWO).build(),
         rule("lockedBucket")
             .by("member")
-            .limit(Limit.bucket(8 * times, 4, SECOND))
+            .limit(Limit.tokenBucket(8 * times, 4, SECOND))
             .lock(TWO)
             .build(),
-        rule("onceLog").by("member").limit(Limit.log(40 * times, DAY)).build(),
-        rule("onceBucket").by("member").limit(Limit.bucket(40 * times, 1, DAY)).build());
+        rule("onceLog").by("member").limit(Limit.slidingLog(40 * times, DAY)).build(),
+        rule("onceBucket").by("member").limit(Limit.tokenBucket(40 * times, 1, DAY)).build());
   }
 
   /** Denying what Redis does not answer: so whatever passed was counted by Redis. */
   private static Rule.Builder rule(String name) {
-    return Rule.named(name).onStoreFailure(OnStoreFailure.DENY);
+    return Rule.builder(name).onStoreFailure(OnStoreFailure.DENY);
   }
 
   private static Limit sliding(long limit) {
-    return Limit.sliding(limit, TWO, Duration.ofMillis(100));
+    return Limit.slidingWindow(limit, TWO, Duration.ofMillis(100));
   }
 
   /** The next call of a caller. */

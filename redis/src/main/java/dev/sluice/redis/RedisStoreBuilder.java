@@ -2,6 +2,7 @@ package dev.sluice.redis;
 
 import dev.sluice.Store;
 import java.time.Duration;
+import java.util.Objects;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
@@ -13,12 +14,12 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * How a store on Redis is set up; everything but the URI has a default. Not thread-safe.
+ * The settings of a store on Redis; everything but the URI has a default. Not thread-safe.
  *
- * @see RedisStore#at
+ * @see RedisStore#builder
  */
-public final class RedisSettings {
-  private static final Logger LOG = LoggerFactory.getLogger(RedisSettings.class);
+public final class RedisStoreBuilder {
+  private static final Logger LOG = LoggerFactory.getLogger(RedisStoreBuilder.class);
   private static final Duration WARM_UP_PATIENCE = Duration.ofSeconds(1);
   private static final Duration SPREAD_PATIENCE = Duration.ofSeconds(3);
 
@@ -32,12 +33,12 @@ public final class RedisSettings {
   private Consumer<StoreFault> onFault = fault -> {};
   private LongSupplier testClock = () -> 0;
 
-  RedisSettings(String uri) {
-    this.uri = uri;
+  RedisStoreBuilder(String uri) {
+    this.uri = Objects.requireNonNull(uri, "uri");
   }
 
   /** How long Redis may take to answer before the rule's {@code onStoreFailure} decides; 500 ms. */
-  public RedisSettings deadline(Duration deadline) {
+  public RedisStoreBuilder deadline(Duration deadline) {
     if (deadline.toMillis() < 1) {
       throw new IllegalArgumentException("deadline: " + deadline + " (expected: at least 1 ms)");
     }
@@ -46,7 +47,7 @@ public final class RedisSettings {
   }
 
   /** How many nodes share the limits while each counts by itself ({@code local}); 1. */
-  public RedisSettings nodes(int nodes) {
+  public RedisStoreBuilder nodes(int nodes) {
     if (nodes < 1) {
       throw new IllegalArgumentException("nodes: " + nodes + " (expected: at least 1)");
     }
@@ -55,13 +56,13 @@ public final class RedisSettings {
   }
 
   /** Whether known denials are answered without Redis; they are by default. */
-  public RedisSettings cacheDenials(boolean caches) {
+  public RedisStoreBuilder cacheDenials(boolean caches) {
     this.cachesDenials = caches;
     return this;
   }
 
   /** Looks for a lock at a replica before the master is asked. */
-  public RedisSettings readLocksFromReplica() {
+  public RedisStoreBuilder readLocksFromReplica() {
     this.looksAtReplicas = true;
     return this;
   }
@@ -70,37 +71,37 @@ public final class RedisSettings {
    * Whether decisions go by functions (FCALL) where Redis has them; they do by default, and else by
    * a script (EVALSHA).
    */
-  public RedisSettings functions(boolean uses) {
+  public RedisStoreBuilder functions(boolean uses) {
     this.usesFunctions = uses;
     return this;
   }
 
   /**
-   * Whether {@link #open} fails if Redis cannot be reached or does not count a call; by default it
+   * Whether {@link #build} fails if Redis cannot be reached or does not count a call; by default it
    * does not, and each rule's {@code onStoreFailure} decides until Redis is there.
    */
-  public RedisSettings requireStore(boolean requires) {
+  public RedisStoreBuilder requireStore(boolean requires) {
     this.requiresStore = requires;
     return this;
   }
 
   /** Called with every fault, for metrics; never on a thread that reads from Redis. */
-  public RedisSettings onFault(Consumer<StoreFault> onFault) {
-    this.onFault = onFault;
+  public RedisStoreBuilder onFault(Consumer<StoreFault> onFault) {
+    this.onFault = Objects.requireNonNull(onFault, "onFault");
     return this;
   }
 
   /** For tests: microseconds that the scripts take for the time; 0 for Redis' own clock. */
-  public RedisSettings testClock(LongSupplier nowMicros) {
+  RedisStoreBuilder testClock(LongSupplier nowMicros) {
     this.testClock = nowMicros;
     return this;
   }
 
   /**
-   * Only the store on Redis, for tests and tools: no deadline, no policy, no cache; failures are
-   * exceptions, and what is done with answers runs on the thread that reads them.
+   * Only the store on Redis, for tests: no deadline, no policy, no cache; failures are exceptions,
+   * and what is done with answers runs on the thread that reads them.
    */
-  public RedisStore openBare() {
+  LettuceStore buildBare() {
     return open(null);
   }
 
@@ -109,7 +110,7 @@ public final class RedisSettings {
    *
    * @param outside runs what is not ours; null for a store that is bare
    */
-  RedisStore open(@Nullable Executor outside) {
+  LettuceStore open(@Nullable Executor outside) {
     Topology topology = Topology.connect(uri, looksAtReplicas);
     Topology operators = Topology.connectInBackground(uri);
     Link link = link(topology);
@@ -126,7 +127,7 @@ public final class RedisSettings {
     Operators others = new Operators(operators, sender(operators, link(operators)));
     LibraryUse.start(operators, link::usesFunctions);
     others.spread().await(SPREAD_PATIENCE);
-    return new RedisStore(topology, sender, guard, others, deadline);
+    return new LettuceStore(topology, sender, guard, others, deadline);
   }
 
   private Link link(Topology topology) {
@@ -138,16 +139,16 @@ public final class RedisSettings {
   }
 
   /**
-   * Opens the store. A URI that cannot be read is an error; a Redis that cannot be reached is not,
+   * Connects. A URI that cannot be read is an error; a Redis that cannot be reached is not,
    * unless the {@linkplain #requireStore store is required}: each rule's {@code onStoreFailure}
    * decides until it can.
    *
    * @throws StoreFault if the store is required, and Redis does not count a call within five
    *     seconds
    */
-  public Store open() {
+  public Store build() {
     Handoff handoff = new Handoff();
-    RedisStore store = open(handoff::run);
+    LettuceStore store = open(handoff::run);
     if (requiresStore) {
       require(store);
     } else {
@@ -156,7 +157,7 @@ public final class RedisSettings {
     return new OffEventLoop(cachesDenials ? DenialCache.around(store) : store, handoff);
   }
 
-  private static void require(RedisStore store) {
+  private static void require(LettuceStore store) {
     try {
       RedisRules.await(store.askRedis(Probe.taking(0)));
     } catch (StoreFault fault) {
@@ -166,7 +167,7 @@ public final class RedisSettings {
   }
 
   /** Sends one read-only call, so that the first callers do not wait for classes to be loaded. */
-  private static void warmUp(RedisStore store) {
+  private static void warmUp(LettuceStore store) {
     try {
       store.askRedis(Probe.peeking()).get(WARM_UP_PATIENCE.toMillis(), TimeUnit.MILLISECONDS);
     } catch (InterruptedException e) {

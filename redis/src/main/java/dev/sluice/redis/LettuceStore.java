@@ -1,0 +1,673 @@
+package dev.sluice.redis;
+
+import com.github.benmanes.caffeine.cache.Cache;
+import com.github.benmanes.caffeine.cache.Caffeine;
+import dev.sluice.Account;
+import dev.sluice.Balance;
+import dev.sluice.Charge;
+import dev.sluice.Decision;
+import dev.sluice.IdReusedException;
+import dev.sluice.Intent;
+import dev.sluice.Limit;
+import dev.sluice.Lock;
+import dev.sluice.LockPage;
+import dev.sluice.Plan;
+import dev.sluice.Receipt;
+import dev.sluice.Restriction;
+import dev.sluice.Settled;
+import dev.sluice.Settlement;
+import dev.sluice.Store;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.temporal.ChronoUnit;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Function;
+import java.util.function.Predicate;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The store on Redis itself: every plan is one atomic call of a function or script. Thread-safe.
+ *
+ * <p>Applications use it behind a cache of denials; {@link RedisStoreBuilder#build} puts both
+ * together.
+ */
+final class LettuceStore implements Store {
+  /*
+   * On one Redis every plan is one atomic script call. In a Cluster a plan whose accounts lie in
+   * several slots is one call for each slot, all sent at once; if any denies, what the others took is
+   * given back. That never admits too much, but for an instant another call may see less than there
+   * is.
+   */
+  /** A replica that does not answer must leave the master time to. */
+  private static final int LOOKS_IN_A_DEADLINE = 4;
+
+  /** How long a replica is believed about a lock before the master is asked again. */
+  private static final Duration CONFIRMED = Duration.ofSeconds(10);
+
+  private static final long MOST_CONFIRMED = 100_000;
+  private static final Duration REPLICA_REST = Duration.ofSeconds(1);
+
+  private final Topology topology;
+  private final Sender sender;
+  private final @Nullable Guard guard;
+  private final Operators operators;
+  private final Spread spread;
+  private final Duration deadline;
+  private final Cache<Account, Long> confirmedLocks =
+      Caffeine.newBuilder()
+          .expireAfterWrite(CONFIRMED)
+          .maximumSize(MOST_CONFIRMED)
+          .executor(Runnable::run)
+          .build();
+  private volatile long looksAgainNanos = System.nanoTime();
+
+  /**
+   * A store.
+   *
+   * @param guard answers for Redis when it must; null if failures are to be exceptions
+   * @param operators all that is no decision, on a connection of its own
+   * @param deadline how long Redis may take; a replica a quarter of that to tell of a lock
+   */
+  LettuceStore(
+      Topology topology,
+      Sender sender,
+      @Nullable Guard guard,
+      Operators operators,
+      Duration deadline) {
+    this.topology = topology;
+    this.sender = sender;
+    this.guard = guard;
+    this.operators = operators;
+    this.spread = operators.spread();
+    this.deadline = deadline;
+  }
+
+  @Override
+  public CompletionStage<Decision> take(Plan plan) {
+    if (!topology.looksAtReplicas()) {
+      return judge(plan);
+    }
+    return mayAskReplica(plan)
+        ? lockedAtReplica(plan)
+            .thenCompose(
+                locked ->
+                    locked == null
+                        ? judge(plan).thenApply(this::confirm)
+                        : CompletableFuture.completedFuture(locked))
+        : judge(plan).thenApply(this::confirm);
+  }
+
+  /** Whether a replica can answer for the master: every account is locked, and nothing counts. */
+  private boolean mayAskReplica(Plan plan) {
+    if (plan.intent() != Intent.TAKE
+        || plan.id() != null
+        || System.nanoTime() - looksAgainNanos < 0) {
+      return false;
+    }
+    for (Charge charge : plan.charges()) {
+      if (!charge.enforced() || charge.terms().countDenied() || confirmed(charge.account()) == 0) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  @Override
+  public CompletionStage<Decision> look(Plan plan) {
+    return known(keyspace -> look(plan, keyspace));
+  }
+
+  private CompletionStage<Decision> look(Plan plan, Keyspace keyspace) {
+    Map<Integer, List<Charge>> partitions = byPartition(keyspace, plan.charges(), Charge::account);
+    List<Operation.Judge> parts =
+        Operation.Judge.parts(keyspace, plan, partitions.values(), false, sender.estimatedNow());
+    List<CompletableFuture<Decision>> groups = new ArrayList<>(parts.size());
+    int at = 0;
+    for (int partition : partitions.keySet()) {
+      groups.add(operators.look(parts.get(at++), partition));
+    }
+    return CompletableFuture.allOf(groups.toArray(new CompletableFuture<?>[0]))
+        .thenApply(
+            done -> {
+              List<Decision> seen = groups.stream().map(CompletableFuture::join).toList();
+              List<Balance> balances = balances(plan, seen, Map.of());
+              return seen.stream().allMatch(Decision::allowed)
+                  ? Decision.Allowed.of(balances, () -> new Receipt("-", 0, List.of()))
+                  : new Decision.Denied(balances);
+            });
+  }
+
+  private CompletionStage<Decision> judge(Plan plan) {
+    if (!topology.isCluster()) {
+      return ask(new Operation.Judge(Keyspace.UNKEYED, plan), 0);
+    }
+    Keyspace keyspace;
+    try {
+      keyspace = spread.keyspace();
+    } catch (StoreFault unknown) {
+      return guard == null
+          ? CompletableFuture.failedFuture(unknown)
+          : guard.byPolicy(new Operation.Judge(Keyspace.UNKEYED, plan), unknown);
+    }
+    Map<Integer, List<Charge>> partitions = byPartition(keyspace, plan.charges(), Charge::account);
+    boolean held =
+        partitions.size() > 1 && plan.intent() == Intent.TAKE && anyLocks(plan.charges());
+    List<Operation.Judge> parts =
+        Operation.Judge.parts(keyspace, plan, partitions.values(), held, sender.estimatedNow());
+    List<CompletableFuture<Decision>> groups = new ArrayList<>(parts.size());
+    int at = 0;
+    for (int partition : partitions.keySet()) {
+      groups.add(ask(parts.get(at++), partition));
+    }
+    if (groups.size() == 1) {
+      return groups.get(0);
+    }
+    return CompletableFuture.allOf(groups.toArray(new CompletableFuture<?>[0]))
+        .handle((done, error) -> error == null ? null : gravest(groups, Link.cause(error)))
+        .thenCompose(error -> together(plan, parts, groups, error))
+        .copy(); // whoever stops waiting for it does not stop the giving back
+  }
+
+  private CompletableFuture<Decision> ask(Operation.Judge operation, int partition) {
+    return guard == null ? patiently(operation, partition) : guard.judge(operation, partition);
+  }
+
+  /** Asks Redis without deadline and policy; for a call that nobody waits for. */
+  CompletableFuture<Decision> askRedis(Plan plan) {
+    try {
+      Keyspace keyspace = spread.keyspace();
+      return sender.send(
+          new Operation.Judge(keyspace, plan), keyspace.partition(plan.charges().get(0).account()));
+    } catch (StoreFault unknown) {
+      return CompletableFuture.failedFuture(unknown);
+    }
+  }
+
+  private static boolean anyLocks(List<Charge> charges) {
+    for (Charge charge : charges) {
+      if (charge.terms().lock() != null) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  /** That an id was used for another call, if a slot says so: that call never succeeds. */
+  private static Throwable gravest(List<CompletableFuture<Decision>> groups, Throwable first) {
+    return groups.stream()
+        .filter(CompletableFuture::isCompletedExceptionally)
+        .map(group -> group.handle((done, error) -> Link.cause(error)).join())
+        .filter(IdReusedException.class::isInstance)
+        .findFirst()
+        .orElse(first);
+  }
+
+  /** One decision out of those of several slots: if one denied, the others get back their part. */
+  private CompletionStage<Decision> together(
+      Plan plan,
+      List<Operation.Judge> parts,
+      List<CompletableFuture<Decision>> groups,
+      @Nullable Throwable error) {
+    Map<Operation.Judge, Decision> answered = new LinkedHashMap<>();
+    for (int i = 0; i < groups.size(); i++) {
+      if (!groups.get(i).isCompletedExceptionally()) {
+        answered.put(parts.get(i), groups.get(i).join());
+      }
+    }
+    List<Decision> decisions = List.copyOf(answered.values());
+    boolean denied = decisions.stream().anyMatch(decision -> !decision.allowed());
+    boolean passes = !denied && error == null;
+    // A call with an id that failed may come again, and finds what it took.
+    boolean mayComeAgain =
+        error != null && plan.id() != null && !(error instanceof IdReusedException);
+    Set<String> refusedInShadow =
+        decisions.stream()
+            .flatMap(decision -> decision.shadowDenials().stream())
+            .collect(Collectors.toSet());
+    Predicate<Receipt.Entry> isGivenBack =
+        entry ->
+            plan.intent().takes()
+                && (passes
+                    ? refusedInShadow.contains(entry.account().rule())
+                    : !mayComeAgain && !entry.terms().countDenied());
+    CompletableFuture<Map<Account, List<Balance>>> givenBack =
+        giveBack(plan, answered, passes || mayComeAgain, isGivenBack);
+    CompletableFuture<Map<Account, Long>> closed = close(answered, isGivenBack.negate());
+    return givenBack.thenCompose(
+        after ->
+            error != null
+                ? CompletableFuture.failedFuture(Link.cause(error))
+                : denied
+                    ? CompletableFuture.completedFuture(refused(plan, decisions, after))
+                    : closed.thenApply(
+                        locked -> merged(plan, decisions, after, locked, isGivenBack)));
+  }
+
+  /** The refusal by at least one of several slots. */
+  private static Decision refused(
+      Plan plan, List<Decision> decisions, Map<Account, List<Balance>> after) {
+    boolean counted = decisions.stream().anyMatch(Decision.Denied.class::isInstance);
+    return counted
+        ? new Decision.Denied(balances(plan, decisions, after), countedBy(decisions))
+        : unmetered(decisions).orElseThrow();
+  }
+
+  private static Optional<Decision> unmetered(List<Decision> decisions) {
+    return decisions.stream().filter(Decision.Unmetered.class::isInstance).findFirst();
+  }
+
+  /** What several slots were counted by: this node alone if it was for any of them. */
+  private static Decision.CountedBy countedBy(List<Decision> decisions) {
+    boolean local =
+        decisions.stream().anyMatch(each -> each.countedBy() == Decision.CountedBy.LOCAL);
+    return local ? Decision.CountedBy.LOCAL : Decision.CountedBy.STORE;
+  }
+
+  /**
+   * Says that all slots of a call have answered: what it took and keeps is open no longer. Tells
+   * which accounts that has locked, and until when.
+   */
+  private CompletableFuture<Map<Account, Long>> close(
+      Map<Operation.Judge, Decision> answered, Predicate<Receipt.Entry> which) {
+    Map<Account, Long> locked = new ConcurrentHashMap<>();
+    List<CompletableFuture<?>> steps = new ArrayList<>();
+    answered.forEach(
+        (part, decision) -> {
+          if (part.held
+              && decision instanceof Decision.Allowed allowed
+              && decision.countedBy() == Decision.CountedBy.STORE) {
+            List<Receipt.Entry> open =
+                allowed.receipt().entries().stream()
+                    .filter(which)
+                    .filter(entry -> entry.cost() > 0)
+                    .toList();
+            if (!open.isEmpty()) {
+              CompletableFuture<?> step =
+                  sender
+                      .send(
+                          new Operation.Close(part.keyspace, allowed.receipt(), open),
+                          part.keyspace.partition(open.get(0).account()))
+                      .thenAccept(locked::putAll);
+              if (open.stream().anyMatch(LettuceStore::mayLockNow)) {
+                steps.add(step);
+              }
+            }
+          }
+        });
+    return CompletableFuture.allOf(steps.toArray(new CompletableFuture<?>[0]))
+        .orTimeout(deadline.toNanos(), TimeUnit.NANOSECONDS) // if it is lost, a hold ends it
+        .handle((done, failed) -> locked);
+  }
+
+  private static boolean mayLockNow(Receipt.Entry entry) {
+    Lock lock = entry.terms().lock();
+    return lock != null && lock.on() == Lock.On.LIMIT;
+  }
+
+  /**
+   * Gives some of what was taken back, and tells how those accounts stand then.
+   *
+   * @param stands whether a call with an id keeps what was said to it
+   */
+  private CompletableFuture<Map<Account, List<Balance>>> giveBack(
+      Plan plan,
+      Map<Operation.Judge, Decision> answered,
+      boolean stands,
+      Predicate<Receipt.Entry> which) {
+    Map<Account, List<Balance>> after = new ConcurrentHashMap<>();
+    List<CompletableFuture<?>> steps = new ArrayList<>();
+    answered.forEach(
+        (part, decision) -> {
+          if (decision instanceof Decision.Allowed allowed) {
+            Receipt taken = allowed.receipt();
+            List<Receipt.Entry> back = taken.entries().stream().filter(which).toList();
+            if (decision.countedBy() == Decision.CountedBy.LOCAL && back.isEmpty()) {
+              return;
+            }
+            if (decision.countedBy() == Decision.CountedBy.LOCAL) {
+              steps.add(settleLocally(taken.with(back), Settlement.GIVEN_BACK));
+              return;
+            }
+            if (!back.isEmpty()) {
+              Operation.Settle undo =
+                  stands
+                      ? Operation.Settle.undoShadow(part, taken, back)
+                      : Operation.Settle.undo(part, taken, back);
+              int partition = part.keyspace.partition(back.get(0).account());
+              steps.add(sender.send(undo, partition));
+              // Sent right behind it: it costs no time.
+              steps.add(
+                  sender
+                      .send(look(part, plan, back), partition)
+                      .thenAccept(seen -> note(seen, after)));
+            }
+          }
+        });
+    return CompletableFuture.allOf(steps.toArray(new CompletableFuture<?>[0]))
+        .orTimeout(deadline.toNanos(), TimeUnit.NANOSECONDS) // nobody waits longer for a refund
+        .handle((done, failed) -> after);
+  }
+
+  private static Operation.Judge look(
+      Operation.Judge part, Plan plan, List<Receipt.Entry> entries) {
+    Set<Account> accounts =
+        entries.stream().map(Receipt.Entry::account).collect(Collectors.toSet());
+    List<Charge> charges =
+        plan.charges().stream().filter(charge -> accounts.contains(charge.account())).toList();
+    return new Operation.Judge(part.keyspace, new Plan(charges, Intent.PEEK, null, plan.policy()));
+  }
+
+  private static void note(Decision seen, Map<Account, List<Balance>> after) {
+    for (Balance balance : seen.balances()) {
+      after.computeIfAbsent(balance.account(), none -> new ArrayList<>()).add(balance);
+    }
+  }
+
+  private static Decision merged(
+      Plan plan,
+      List<Decision> decisions,
+      Map<Account, List<Balance>> givenBack,
+      Map<Account, Long> locked,
+      Predicate<Receipt.Entry> isGivenBack) {
+    Optional<Decision> unmetered = unmetered(decisions);
+    if (unmetered.isPresent()) {
+      return unmetered.get(); // of one slot nobody counted anything, and the rule allows that
+    }
+    return Decision.Allowed.of(
+        balances(plan, decisions, givenBack).stream()
+            .map(balance -> locked(balance, locked))
+            .toList(),
+        countedBy(decisions),
+        () -> {
+          List<Receipt.Entry> entries = new ArrayList<>();
+          String node = "";
+          for (Decision decision : decisions) {
+            Receipt receipt = ((Decision.Allowed) decision).receipt();
+            node = receipt.node().isEmpty() ? node : receipt.node();
+            receipt.entries().stream()
+                .filter(isGivenBack.negate())
+                .map(entry -> locked.containsKey(entry.account()) ? entry.locking() : entry)
+                .forEach(entries::add);
+          }
+          Receipt first = ((Decision.Allowed) decisions.get(0)).receipt();
+          return new Receipt(
+              first.id(), first.takenAtMicros(), first.openUntilMicros(), entries, node);
+        });
+  }
+
+  private static Balance locked(Balance balance, Map<Account, Long> locked) {
+    Long until = locked.get(balance.account());
+    return until == null ? balance : balance.lockedUntil(until);
+  }
+
+  /** The balances in the order of the plan: as an account stood after something was given back. */
+  private static List<Balance> balances(
+      Plan plan, List<Decision> decisions, Map<Account, List<Balance>> after) {
+    Map<Account, List<Balance>> found = new HashMap<>();
+    decisions.forEach(decision -> note(decision, found));
+    found.putAll(after);
+    return plan.charges().stream()
+        .flatMap(charge -> found.getOrDefault(charge.account(), List.of()).stream())
+        .toList();
+  }
+
+  /** The refusal of a plan one of whose accounts a replica knows to be locked, or null. */
+  private CompletionStage<@Nullable Decision> lockedAtReplica(Plan plan) {
+    Keyspace keyspace = spread.keyspace(); // known, or no lock would be
+    List<CompletableFuture<@Nullable String>> looks =
+        plan.charges().stream()
+            .map(charge -> topology.lookAtReplica(Keyspace.lockKey(keyspace.key(charge.account()))))
+            .toList();
+    return CompletableFuture.allOf(looks.toArray(new CompletableFuture<?>[0]))
+        .orTimeout(deadline.toNanos() / LOOKS_IN_A_DEADLINE, TimeUnit.NANOSECONDS)
+        .handle(
+            (done, error) -> {
+              if (error != null) {
+                // The master decides. A replica that is slow or away costs one call a second.
+                looksAgainNanos = System.nanoTime() + REPLICA_REST.toNanos();
+                return null;
+              }
+              List<Balance> balances = new ArrayList<>();
+              for (int i = 0; i < looks.size(); i++) {
+                Charge charge = plan.charges().get(i);
+                long until = LockIndex.until(looks.get(i).join());
+                long left = until - sender.estimatedNow();
+                if (left <= 0 || until != confirmed(charge.account())) {
+                  return null;
+                }
+                for (Limit limit : charge.terms().limits()) {
+                  balances.add(new Balance(charge.account(), limit, true, 0, left, left, until));
+                }
+              }
+              return new Decision.Denied(balances, Decision.CountedBy.REPLICA);
+            });
+  }
+
+  /** The end of a lock that the master has told of lately, or 0: a replica may lag behind. */
+  private long confirmed(Account account) {
+    Long until = confirmedLocks.getIfPresent(account);
+    return until == null ? 0 : until;
+  }
+
+  private Decision confirm(Decision decision) {
+    for (Balance balance : decision.balances()) {
+      if (balance.locked() && decision.countedBy() == Decision.CountedBy.STORE) {
+        confirmedLocks.put(balance.account(), balance.lockedUntilMicros());
+      }
+    }
+    return decision;
+  }
+
+  @Override
+  public CompletionStage<Settled> settle(Receipt receipt, Settlement settlement) {
+    List<Receipt.Entry> counted =
+        receipt.entries().stream().filter(entry -> !entry.local()).toList();
+    List<CompletableFuture<Settled>> parts = new ArrayList<>();
+    if (counted.size() < receipt.entries().size()) {
+      List<Receipt.Entry> local = receipt.entries().stream().filter(Receipt.Entry::local).toList();
+      CompletableFuture<Settled> settled = settleLocally(receipt.with(local), settlement);
+      if (settled.isCompletedExceptionally()) {
+        return settled; // nothing is half done
+      }
+      parts.add(settled);
+    }
+    if (counted.isEmpty()) {
+      return parts.get(0);
+    }
+    Keyspace keyspace;
+    try {
+      keyspace = spread.keyspace();
+    } catch (StoreFault unknown) {
+      return CompletableFuture.failedFuture(unknown);
+    }
+    byPartition(keyspace, counted, Receipt.Entry::account)
+        .forEach(
+            (partition, entries) -> {
+              if (!entries.isEmpty()) {
+                String calls =
+                    topology.isCluster()
+                        ? keyspace.callsBeside(entries.get(0).account())
+                        : Keyspace.CALLS;
+                Operation.Settle part =
+                    Operation.Settle.of(keyspace, receipt, entries, settlement, calls);
+                parts.add(
+                    patiently(part, partition)
+                        .thenApply(
+                            settled -> {
+                              rememberLocks(part.locks());
+                              return settled;
+                            }));
+              }
+            });
+    return CompletableFuture.allOf(parts.toArray(new CompletableFuture<?>[0]))
+        .thenApply(done -> Settled.together(parts.stream().map(CompletableFuture::join).toList()));
+  }
+
+  /** Locks that a settlement led to hold on this node also while Redis is away. */
+  private void rememberLocks(Map<Account, Long> locks) {
+    if (guard != null) {
+      locks.forEach(guard.fallback()::lock);
+    }
+  }
+
+  private CompletableFuture<Settled> settleLocally(Receipt receipt, Settlement settlement) {
+    return guard == null
+        ? CompletableFuture.failedFuture(
+            new IllegalArgumentException("receipt: counted by a node alone"))
+        : guard.fallback().settle(receipt, settlement).toCompletableFuture();
+  }
+
+  @Override
+  public CompletionStage<Boolean> reset(Account account) {
+    confirmedLocks.invalidate(account);
+    if (guard != null) {
+      guard.fallback().reset(account);
+    }
+    return manage(account, keyspace -> Operation.Manage.reset(keyspace, account))
+        .thenApply(existed -> existed == 1);
+  }
+
+  @Override
+  public CompletionStage<Restriction> lock(Account account, Duration length, String reason) {
+    return manage(account, keyspace -> Operation.Manage.lock(keyspace, account, length, reason))
+        .thenApply(
+            until -> {
+              if (guard != null) {
+                guard.fallback().lock(account, until);
+              }
+              return new Restriction(account, instant(until), reason);
+            });
+  }
+
+  @Override
+  public CompletionStage<Boolean> lift(Account account, boolean keepUsage) {
+    confirmedLocks.invalidate(account);
+    if (guard != null) {
+      guard.fallback().lift(account, keepUsage);
+    }
+    return manage(account, keyspace -> Operation.Manage.lift(keyspace, account, keepUsage))
+        .thenApply(was -> was == 1);
+  }
+
+  private CompletionStage<Long> manage(
+      Account account, Function<Keyspace, Operation.Manage> operation) {
+    return known(
+        keyspace -> operators.manage(operation.apply(keyspace), keyspace.partition(account)));
+  }
+
+  /** Does something for which it must be known how accounts are spread. */
+  private <R> CompletionStage<R> known(Function<Keyspace, CompletionStage<R>> step) {
+    return operators
+        .triedToConnect()
+        .thenCompose(
+            tried -> {
+              try {
+                return step.apply(spread.keyspace());
+              } catch (StoreFault unknown) {
+                return CompletableFuture.failedFuture(unknown);
+              }
+            });
+  }
+
+  /** Looks whether an account is still locked, if this node remembers a lock for an outage. */
+  void checkLock(Account account) {
+    confirmedLocks.invalidate(account);
+    if (guard == null || guard.fallback().knownLock(account) == 0) {
+      return;
+    }
+    Fallback fallback = guard.fallback();
+    CompletionStage<?> unused =
+        operators
+            .lockOf(account)
+            .thenAccept(
+                notice -> {
+                  if (LockIndex.until(notice) <= sender.estimatedNow()) {
+                    fallback.lift(account, true);
+                  }
+                });
+  }
+
+  /** Sends what may take longer than a decision, but not for ever. */
+  private <R> CompletableFuture<R> patiently(Operation<R> operation, int partition) {
+    return sender
+        .send(operation, partition)
+        .copy() // it is still carried out if nobody waits for it any more
+        .orTimeout(Operators.PATIENCE.toMillis(), TimeUnit.MILLISECONDS)
+        .exceptionallyCompose(
+            error -> {
+              Throwable cause = Link.cause(error);
+              return CompletableFuture.failedFuture(
+                  cause instanceof IdReusedException ? cause : StoreFault.of(cause));
+            });
+  }
+
+  @Override
+  public Optional<String> trouble() {
+    return guard == null ? Optional.empty() : guard.trouble().or(spread::unknown);
+  }
+
+  @Override
+  public CompletionStage<LockPage> locks(@Nullable String rule, int limit, @Nullable String after) {
+    return operators.locks(rule, limit, after, sender.estimatedNow());
+  }
+
+  @Override
+  public List<String> warnings() {
+    return operators.warnings();
+  }
+
+  /** Values under Sluice's keys that something else had written, and that were replaced. */
+  @Override
+  public long foreignValues() {
+    return sender.foreignValues() + operators.foreignValues();
+  }
+
+  /** Redis' clock, as far as this node knows it. */
+  long estimatedNow() {
+    return sender.estimatedNow();
+  }
+
+  /** The channel on which refunds are announced. */
+  Gifts gifts() {
+    return operators.gifts();
+  }
+
+  @Override
+  public void close() {
+    operators.close();
+    if (guard != null) {
+      guard.close();
+    }
+    topology.close();
+  }
+
+  /** The parts of a plan that one call can touch: in a Cluster a partition, else all of it. */
+  private <T> Map<Integer, List<T>> byPartition(
+      Keyspace keyspace, List<T> parts, Function<T, Account> account) {
+    if (!topology.isCluster()) {
+      return Map.of(0, parts);
+    }
+    Map<Integer, List<T>> partitions = new LinkedHashMap<>();
+    for (T part : parts) {
+      partitions
+          .computeIfAbsent(keyspace.partition(account.apply(part)), none -> new ArrayList<>())
+          .add(part);
+    }
+    return partitions;
+  }
+
+  private static Instant instant(long micros) {
+    return Instant.EPOCH.plus(micros, ChronoUnit.MICROS);
+  }
+}
