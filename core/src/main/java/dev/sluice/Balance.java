@@ -1,6 +1,8 @@
 package dev.sluice;
 
+import dev.sluice.internal.Durations;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.Optional;
 
 /**
@@ -43,6 +45,13 @@ public record Balance(
         resetAfterMicros,
         lockedUntilMicros,
         0);
+  }
+
+  /** When the account's lock ends, in whole milliseconds, rounded up; empty if there is none. */
+  public Optional<Instant> lockedUntil() {
+    return locked()
+        ? Optional.of(Instant.ofEpochMilli(Durations.ceilMillis(lockedUntilMicros)))
+        : Optional.empty();
   }
 
   /** The same for an account that was locked since. */

@@ -1,5 +1,8 @@
 package dev.sluice;
 
+import dev.sluice.internal.Bounds;
+import dev.sluice.internal.InvalidValueException;
+import dev.sluice.internal.Text;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
@@ -24,25 +27,24 @@ public record Call(
     Intent intent) {
   public Call {
     if (rules.size() > Bounds.MOST_RULES) {
-      throw new IllegalArgumentException(
-          "rules: %,d (expected: at most %d)".formatted(rules.size(), Bounds.MOST_RULES));
+      throw InvalidValueException.of(
+          "rules", "%,d".formatted(rules.size()), "at most %d".formatted(Bounds.MOST_RULES));
     }
     rules = List.copyOf(rules);
     if (rules.isEmpty()) {
-      throw new IllegalArgumentException("rules: none (expected: at least one)");
+      throw InvalidValueException.of("rules", "none", "at least one");
     }
     if (cost < 0 || cost > Limit.LARGEST) {
-      throw new IllegalArgumentException("cost: " + cost + " (expected: 0 to 2^52)");
+      throw InvalidValueException.of("cost", Long.toString(cost), "0 to 2^52");
     }
     for (Map.Entry<String, Long> each : costs.entrySet()) {
       if (!rules.contains(each.getKey())) {
-        throw new IllegalArgumentException(
-            "costs: rule %s (expected: a rule that the call names)"
-                .formatted(Text.quoted(each.getKey())));
+        throw InvalidValueException.of(
+            "costs", "rule %s".formatted(Text.quoted(each.getKey())), "a rule that the call names");
       }
       if (each.getValue() < 0 || each.getValue() > Limit.LARGEST) {
-        throw new IllegalArgumentException(
-            "costs: %s: %d (expected: 0 to 2^52)".formatted(each.getKey(), each.getValue()));
+        throw InvalidValueException.of(
+            "costs", "%s: %d".formatted(each.getKey(), each.getValue()), "0 to 2^52");
       }
     }
     costs = Map.copyOf(costs);
@@ -107,9 +109,8 @@ public record Call(
       good = id.charAt(i) > ' ' && id.charAt(i) < 0x7f;
     }
     if (!good) {
-      throw new IllegalArgumentException(
-          "id: %s (expected: 1 to %d visible ASCII characters)"
-              .formatted(Text.quoted(id), Bounds.LONGEST_ID));
+      throw InvalidValueException.of(
+          "id", Text.quoted(id), "1 to %d visible ASCII characters".formatted(Bounds.LONGEST_ID));
     }
   }
 }

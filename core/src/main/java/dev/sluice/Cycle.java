@@ -1,5 +1,7 @@
 package dev.sluice;
 
+import dev.sluice.internal.Durations;
+import dev.sluice.internal.InvalidValueException;
 import java.time.DayOfWeek;
 import java.time.Duration;
 import java.time.Instant;
@@ -81,8 +83,8 @@ public final class Cycle {
   /** Months that begin on a given day, 1 to 31. */
   public static Cycle monthly(ZoneId zone, int anchorDay) {
     if (anchorDay < 1 || anchorDay > 31) {
-      throw new IllegalArgumentException(
-          "anchor: " + anchorDay + " (expected: a day of the month, 1 to 31)");
+      throw InvalidValueException.of(
+          "anchor", Integer.toString(anchorDay), "a day of the month, 1 to 31");
     }
     return new Cycle(null, Unit.MONTH, zone, 1, anchorDay);
   }
@@ -100,9 +102,8 @@ public final class Cycle {
             && anchorDay >= 1
             && anchorDay <= YearMonth.of(2024, anchorMonth).lengthOfMonth();
     if (!good) {
-      throw new IllegalArgumentException(
-          "anchor: %02d-%02d (expected: a month and day such as 04-01)"
-              .formatted(anchorMonth, anchorDay));
+      throw InvalidValueException.of(
+          "anchor", "%02d-%02d".formatted(anchorMonth, anchorDay), "a month and day such as 04-01");
     }
     return new Cycle(null, Unit.YEAR, zone, anchorMonth, anchorDay);
   }

@@ -1,9 +1,12 @@
 package dev.sluice;
 
+import dev.sluice.internal.Durations;
+import dev.sluice.store.Counted;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.List;
+import java.util.Objects;
 import java.util.Optional;
-import java.util.OptionalLong;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -57,9 +60,14 @@ public sealed interface Decision {
                 < 0);
   }
 
-  /** How long to wait until this call would pass; zero if it did, empty if it never will. */
+  /**
+   * How long to wait until this call would pass; zero if it did. Empty if it never will, because it
+   * costs more than a limit allows, or if nobody knows, because the store did not answer.
+   */
   default Optional<Duration> retryAfter() {
-    return deciding().map(Balance::retryAfter).orElse(Optional.of(Duration.ZERO));
+    return deciding()
+        .map(Balance::retryAfter)
+        .orElse(allowed() ? Optional.of(Duration.ZERO) : Optional.empty());
   }
 
   /** Whether an account of the call is locked. */
@@ -67,15 +75,20 @@ public sealed interface Decision {
     return restrictedUntil().isPresent();
   }
 
-  /** The epoch millisecond at which the last lock on this call ends, for a countdown. */
-  default OptionalLong restrictedUntil() {
+  /**
+   * When the last lock on this call ends, for a countdown: in whole milliseconds, rounded up, so
+   * that whoever waits until then finds no lock.
+   */
+  default Optional<Instant> restrictedUntil() {
     long until = 0;
     for (Balance balance : balances()) {
       if (balance.enforced()) {
         until = Math.max(until, balance.lockedUntilMicros());
       }
     }
-    return until == 0 ? OptionalLong.empty() : OptionalLong.of((until + 999) / 1_000);
+    return until == 0
+        ? Optional.empty()
+        : Optional.of(Instant.ofEpochMilli(Durations.ceilMillis(until)));
   }
 
   /** The rules in shadow mode that would have refused this call. */
@@ -92,71 +105,81 @@ public sealed interface Decision {
     return List.of(); // as nearly always, for the price of a look
   }
 
-  /** The call may pass, and what it cost has been taken. */
-  abstract non-sealed class Allowed implements Decision {
-    private volatile @Nullable Receipt receipt;
+  /** The call may pass, and what it cost has been taken. Immutable. */
+  final class Allowed implements Decision {
+    private final Counted counted;
 
-    /** An allowed call whose receipt is made when somebody asks for it. */
-    public static Allowed of(List<Balance> balances, Supplier<Receipt> taken) {
-      return of(balances, CountedBy.STORE, taken);
+    private Allowed(Counted counted) {
+      this.counted = Objects.requireNonNull(counted, "counted");
     }
 
-    /** An allowed call that was counted by the store or by this node. */
-    public static Allowed of(List<Balance> balances, CountedBy countedBy, Supplier<Receipt> taken) {
-      return new Allowed() {
-        @Override
-        public List<Balance> balances() {
-          return balances;
-        }
+    /** An allowed call; for stores. */
+    public static Allowed of(Counted counted) {
+      return new Allowed(counted);
+    }
 
-        @Override
-        public CountedBy countedBy() {
-          return countedBy;
-        }
-
-        @Override
-        protected Receipt taken() {
-          return taken.get();
-        }
-      };
+    /**
+     * An allowed call of known balances; for stores.
+     *
+     * @param receipt makes the receipt; called once at most
+     */
+    public static Allowed of(
+        List<Balance> balances, CountedBy countedBy, Supplier<Receipt> receipt) {
+      return new Allowed(new KnownBalances(balances, countedBy, receipt));
     }
 
     @Override
-    public final boolean allowed() {
+    public boolean allowed() {
       return true;
     }
 
     @Override
-    public CountedBy countedBy() {
-      return CountedBy.STORE;
+    public List<Balance> balances() {
+      return counted.balances();
     }
-
-    /** What was taken: give it back or settle it through the limiter. */
-    public final Receipt receipt() {
-      Receipt known = receipt;
-      if (known == null) {
-        synchronized (this) {
-          known = receipt;
-          if (known == null) {
-            known = taken();
-            receipt = known;
-          }
-        }
-      }
-      return known;
-    }
-
-    /** Makes the receipt; called once at most. */
-    protected abstract Receipt taken();
 
     @Override
-    public final String toString() {
-      return "Allowed" + balances();
+    public CountedBy countedBy() {
+      return counted.countedBy();
+    }
+
+    /** What was taken: refund it or settle it through the limiter. */
+    public Receipt receipt() {
+      return counted.receipt();
+    }
+
+    /** What the store has counted; for stores around a store. */
+    public Counted counted() {
+      return counted;
+    }
+
+    /** Whether both found the same balances. Receipts, which name calls, are not compared. */
+    @Override
+    public boolean equals(@Nullable Object object) {
+      return object instanceof Allowed other
+          && countedBy() == other.countedBy()
+          && balances().equals(other.balances());
+    }
+
+    @Override
+    public int hashCode() {
+      return balances().hashCode();
+    }
+
+    @Override
+    public String toString() {
+      return "Allowed[balances=" + balances() + ", countedBy=" + countedBy() + "]";
     }
   }
 
   /** The call must not pass; nothing was taken. */
   record Denied(List<Balance> balances, CountedBy countedBy) implements Decision {
+    public Denied {
+      balances = List.copyOf(balances);
+      Objects.requireNonNull(countedBy, "countedBy");
+    }
+
+    /** A call that the store itself denied. */
     public Denied(List<Balance> balances) {
       this(balances, CountedBy.STORE);
     }
@@ -174,6 +197,10 @@ public sealed interface Decision {
    * @param reason what went wrong
    */
   record Unmetered(boolean allowed, String reason) implements Decision {
+    public Unmetered {
+      Objects.requireNonNull(reason, "reason");
+    }
+
     @Override
     public List<Balance> balances() {
       return List.of();

@@ -1,5 +1,8 @@
 package dev.sluice;
 
+import dev.sluice.internal.InvalidValueException;
+import dev.sluice.internal.Network;
+import dev.sluice.internal.Text;
 import java.util.Collections;
 import java.util.EnumSet;
 import java.util.Map;
@@ -57,9 +60,10 @@ public record Facet(
   /** Refuses a name that no facet may have. */
   public static String checkName(String name) {
     if (name.equals(Rule.EVERYONE)) {
-      throw new IllegalArgumentException(
-          "facet name: '%s' (expected: another name; this one stands for all callers together)"
-              .formatted(name));
+      throw InvalidValueException.of(
+          "facet name",
+          "'%s'".formatted(name),
+          "another name; this one stands for all callers together");
     }
     return Identity.checkedName(name);
   }
@@ -83,9 +87,10 @@ public record Facet(
       return Network.parse(value);
     }
     if (value.indexOf('/') >= 0 && Network.ofCaller(value) != null) {
-      throw new IllegalArgumentException(
-          "the range %s (expected: ranges only for a facet that is client-address)"
-              .formatted(Text.quoted(value)));
+      throw InvalidValueException.of(
+          null,
+          "the range %s".formatted(Text.quoted(value)),
+          "ranges only for a facet that is client-address");
     }
     return null;
   }

@@ -1,5 +1,7 @@
 package dev.sluice;
 
+import dev.sluice.internal.Text;
+
 /** The id of a call came again with other rules, costs or another intent. Nothing was counted. */
 public final class IdReusedException extends IllegalArgumentException {
   public IdReusedException(String id) {

@@ -1,5 +1,9 @@
 package dev.sluice;
 
+import dev.sluice.internal.Bounds;
+import dev.sluice.internal.InvalidValueException;
+import dev.sluice.internal.Percent;
+import dev.sluice.internal.Text;
 import java.nio.charset.StandardCharsets;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
@@ -77,14 +81,14 @@ public final class Identity implements Comparable<Identity> {
   }
 
   /** An identity of facets that were checked, and hashed where they are secret, before. */
-  static Identity ofChecked(NavigableMap<String, String> facets) {
+  public static Identity ofChecked(NavigableMap<String, String> facets) {
     return sorted(facets);
   }
 
   private static void checkCount(int facets) {
     if (facets > Bounds.MOST_FACETS) {
-      throw new IllegalArgumentException(
-          "facets: %,d (expected: at most %d)".formatted(facets, Bounds.MOST_FACETS));
+      throw InvalidValueException.of(
+          "facets", "%,d".formatted(facets), "at most %d".formatted(Bounds.MOST_FACETS));
     }
   }
 
@@ -104,23 +108,23 @@ public final class Identity implements Comparable<Identity> {
   /** Reads the canonical text that {@link #toString()} writes. */
   public static Identity parse(String text) {
     if (text.length() > LONGEST_TEXT) {
-      throw new IllegalArgumentException(
-          "identity: %,d characters (expected: at most %,d)"
-              .formatted(text.length(), LONGEST_TEXT));
+      throw InvalidValueException.of(
+          "identity",
+          "%,d characters".formatted(text.length()),
+          "at most %,d".formatted(LONGEST_TEXT));
     }
     checkCount(1 + (int) text.chars().filter(c -> c == '&').count());
     TreeMap<String, String> sorted = new TreeMap<>();
     for (String facet : text.split("&", -1)) {
       int equals = facet.indexOf('=');
       if (equals < 1 || equals == facet.length() - 1) {
-        throw new IllegalArgumentException(
-            "identity: " + Text.quoted(text) + " (expected: name=value, joined by &)");
+        throw InvalidValueException.of("identity", Text.quoted(text), "name=value, joined by &");
       }
       String name = checkedName(facet.substring(0, equals));
       String value = Percent.decode(facet.substring(equals + 1));
       if (sorted.put(name, isHash(value) ? value : checkedValue(name, value)) != null) {
-        throw new IllegalArgumentException(
-            "identity: %s has '%s' twice (expected: once)".formatted(Text.quoted(text), name));
+        throw InvalidValueException.of(
+            "identity", "%s has '%s' twice".formatted(Text.quoted(text), name), "once");
       }
     }
     return sorted(sorted);
@@ -152,8 +156,8 @@ public final class Identity implements Comparable<Identity> {
    */
   public Identity withHash(String name, String shown) {
     if (!isShownHash(shown)) {
-      throw new IllegalArgumentException(
-          "facet '%s': %s (expected: a hash as it is listed)".formatted(name, Text.quoted(shown)));
+      throw InvalidValueException.of(
+          "facet '%s'".formatted(name), Text.quoted(shown), "a hash as it is listed");
     }
     TreeMap<String, String> sorted = new TreeMap<>(facets());
     String digits = shown.substring(shown.length() - HASH_DIGITS);
@@ -308,12 +312,11 @@ public final class Identity implements Comparable<Identity> {
       good = isLetter(c) || (c >= '0' && c <= '9') || c == '_' || c == '-' || c == '.';
     }
     if (!good) {
-      throw new IllegalArgumentException(
-          "facet name: "
-              + Text.quoted(name)
-              + " (expected: a letter, then letters, digits, '_', '-' or '.', "
-              + Bounds.LONGEST_FACET_NAME
-              + " at most)");
+      throw InvalidValueException.of(
+          "facet name",
+          Text.quoted(name),
+          "a letter, then letters, digits, '_', '-' or '.', %d at most"
+              .formatted(Bounds.LONGEST_FACET_NAME));
     }
     return name;
   }
@@ -324,9 +327,10 @@ public final class Identity implements Comparable<Identity> {
 
   private static String checkedValue(String name, String value) {
     if (same(name, Rule.EVERYONE) && !value.equals(EVERYONE.value)) {
-      throw new IllegalArgumentException(
-          "facet '%s': %s (expected: another name; this one stands for all callers together)"
-              .formatted(name, Text.quoted(value)));
+      throw InvalidValueException.of(
+          "facet '%s'".formatted(name),
+          Text.quoted(value),
+          "another name; this one stands for all callers together");
     }
     return value.length() <= LONGEST_KEPT && isPlain(value) ? value : carefully(name, value);
   }
@@ -343,18 +347,19 @@ public final class Identity implements Comparable<Identity> {
 
   private static String carefully(String name, String value) {
     if (value.length() > Bounds.LONGEST_FACET_VALUE) {
-      throw new IllegalArgumentException(
-          "facet '%s': %,d characters (expected: at most %,d)"
-              .formatted(name, value.length(), Bounds.LONGEST_FACET_VALUE));
+      throw InvalidValueException.of(
+          "facet '%s'".formatted(name),
+          "%,d characters".formatted(value.length()),
+          "at most %,d".formatted(Bounds.LONGEST_FACET_VALUE));
     }
     for (int i = 0; i < value.length(); i++) {
       if (Character.isISOControl(value.charAt(i))) {
-        throw new IllegalArgumentException(
-            "facet '%s': %s (expected: no control characters)".formatted(name, Text.quoted(value)));
+        throw InvalidValueException.of(
+            "facet '%s'".formatted(name), Text.quoted(value), "no control characters");
       }
       if (Text.isAlone(value, i)) {
-        throw new IllegalArgumentException(
-            "facet '%s': %s (expected: well-formed Unicode)".formatted(name, Text.quoted(value)));
+        throw InvalidValueException.of(
+            "facet '%s'".formatted(name), Text.quoted(value), "well-formed Unicode");
       }
     }
     return value;

@@ -1,5 +1,6 @@
 package dev.sluice;
 
+import dev.sluice.internal.Durations;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;

@@ -1,5 +1,8 @@
 package dev.sluice;
 
+import dev.sluice.internal.Durations;
+import dev.sluice.internal.InvalidValueException;
+import dev.sluice.internal.WholeNumbers;
 import java.math.BigInteger;
 import java.time.Duration;
 import java.time.temporal.ChronoUnit;
@@ -95,9 +98,11 @@ public sealed interface Limit {
 
     public SlidingLog {
       if (limit > LARGEST_LOG) {
-        throw new IllegalArgumentException(
-            "limit: %d (expected: at most %d for a sliding log; a sliding window has no such bound)"
-                .formatted(limit, LARGEST_LOG));
+        throw InvalidValueException.of(
+            "limit",
+            Long.toString(limit),
+            "at most %d for a sliding log; a sliding window has no such bound"
+                .formatted(LARGEST_LOG));
       }
       checkCount("limit", limit, LARGEST_LOG);
       checkSpan("per", window);
@@ -127,20 +132,22 @@ public sealed interface Limit {
       checkSpan("per", window);
       checkSpan("precision", precision);
       if (precision.compareTo(window) > 0) {
-        throw new IllegalArgumentException(
-            "precision: %s (expected: at most the window, %s)"
-                .formatted(Durations.format(precision), Durations.format(window)));
+        throw InvalidValueException.of(
+            "precision",
+            Durations.format(precision),
+            "at most the window, %s".formatted(Durations.format(window)));
       }
       if (Durations.micros(window) / Durations.micros(precision) > MOST_PARTS) {
-        throw new IllegalArgumentException(
-            "precision: %s (expected: at least a %,dth of the window, %s)"
-                .formatted(Durations.format(precision), MOST_PARTS, Durations.format(window)));
+        throw InvalidValueException.of(
+            "precision",
+            Durations.format(precision),
+            "at least a %,dth of the window, %s".formatted(MOST_PARTS, Durations.format(window)));
       }
     }
 
     /** A sixtieth of the window, in whole microseconds. */
     public static Duration defaultPrecision(Duration window) {
-      return Durations.ofMicros(Math.max(1, (Durations.micros(window) + 59) / 60));
+      return Durations.ofMicros(Math.max(1, WholeNumbers.ceilDiv(Durations.micros(window), 60)));
     }
 
     public long windowMicros() {
@@ -193,14 +200,16 @@ public sealed interface Limit {
       unitsPerToken = micros / divisor;
       unitsPerMicro = refill / divisor;
       if (capacity > LARGEST / micros) {
-        throw new IllegalArgumentException(
-            "capacity × per: %d × %s (expected: at most 2^52 microseconds in all)"
-                .formatted(capacity, Durations.format(period)));
+        throw InvalidValueException.of(
+            "capacity × per",
+            "%d × %s".formatted(capacity, Durations.format(period)),
+            "at most 2^52 microseconds in all");
       }
       if (debt < 0 || debt > LARGEST / micros) {
-        throw new IllegalArgumentException(
-            "debt: %d (expected: 0 to %d, so that debt × per is at most 2^52 microseconds)"
-                .formatted(debt, LARGEST / micros));
+        throw InvalidValueException.of(
+            "debt",
+            Long.toString(debt),
+            "0 to %d, so that debt × per is at most 2^52 microseconds".formatted(LARGEST / micros));
       }
     }
 
@@ -226,7 +235,7 @@ public sealed interface Limit {
     /** The time in which an empty bucket fills. */
     @Override
     public Duration window() {
-      return Durations.ofMicros((capacityUnits() + unitsPerMicro - 1) / unitsPerMicro);
+      return Durations.ofMicros(WholeNumbers.ceilDiv(capacityUnits(), unitsPerMicro));
     }
 
     @Override
@@ -242,28 +251,24 @@ public sealed interface Limit {
 
   private static void checkCount(String name, long count, long most) {
     if (count < 1) {
-      throw new IllegalArgumentException("%s: %d (expected: at least 1)".formatted(name, count));
+      throw InvalidValueException.of(name, Long.toString(count), "at least 1");
     }
     if (count > most) {
-      throw new IllegalArgumentException(
-          "%s: %d (expected: at most %d)".formatted(name, count, most));
+      throw InvalidValueException.of(name, Long.toString(count), "at most " + most);
     }
   }
 
   /** Refuses a length of time that cannot be counted in whole microseconds. */
   static Duration checkSpan(String name, Duration span) {
     if (span.isNegative() || span.isZero()) {
-      throw new IllegalArgumentException(
-          "%s: %s (expected: longer than 0)".formatted(name, span.isZero() ? "0s" : span));
+      throw InvalidValueException.of(name, span.isZero() ? "0s" : span.toString(), "longer than 0");
     }
     if (span.compareTo(Durations.LONGEST) > 0) {
-      throw new IllegalArgumentException(
-          "%s: %s (expected: at most %s)"
-              .formatted(name, span, Durations.format(Durations.LONGEST)));
+      throw InvalidValueException.of(
+          name, span.toString(), "at most %s".formatted(Durations.format(Durations.LONGEST)));
     }
     if (!span.truncatedTo(ChronoUnit.MICROS).equals(span)) {
-      throw new IllegalArgumentException(
-          "%s: %s (expected: whole microseconds)".formatted(name, span));
+      throw InvalidValueException.of(name, span.toString(), "whole microseconds");
     }
     return span;
   }

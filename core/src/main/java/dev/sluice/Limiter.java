@@ -1,5 +1,12 @@
 package dev.sluice;
 
+import dev.sluice.internal.Bounds;
+import dev.sluice.internal.InvalidValueException;
+import dev.sluice.internal.Stages;
+import dev.sluice.internal.Text;
+import dev.sluice.store.Charge;
+import dev.sluice.store.Plan;
+import dev.sluice.store.Store;
 import java.time.Duration;
 import java.time.InstantSource;
 import java.util.ArrayList;
@@ -7,6 +14,7 @@ import java.util.Collection;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
@@ -14,11 +22,15 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The front door: plans a call by the rules in force, asks the store, gives its decision.
+ * Decides whether calls may pass, by the rules in force, counting in a store.
  *
- * <p>{@link #decideAsync} answers when the store has; {@link #decide} waits for it. A call that names an
- * unknown rule or lacks a facet is an {@link IllegalArgumentException}; a refusal is a value.
- * Thread-safe. Closing it closes its store and its rules.
+ * <p>Methods whose names end in {@code Async} return at once, and answer when the store has; the
+ * others wait for the answer. A call that names an unknown rule is an {@link UnknownRuleException},
+ * one that lacks a facet an {@link IllegalArgumentException}, in both cases before anything is
+ * counted; asynchronous methods throw them, too. A refusal is a value. Thread-safe.
+ *
+ * <p>{@link #close} closes only what the limiter owns: nothing, unless it was made by {@link
+ * #owning}.
  */
 public final class Limiter implements AutoCloseable {
   /** More locks than these do not end in the same microsecond. */
@@ -27,82 +39,191 @@ public final class Limiter implements AutoCloseable {
   private final Store store;
   private final RuleSource source;
   private final InstantSource clock;
+  private final @Nullable LimiterListener listener; // which never throws
+  private final boolean owner;
 
-  private Limiter(Store store, RuleSource source, InstantSource clock) {
-    this.store = store;
-    this.source = source;
-    this.clock = clock;
+  private Limiter(Builder builder) {
+    this.store = builder.store;
+    this.source = builder.source;
+    this.clock = builder.clock;
+    this.listener =
+        builder.listeners.isEmpty() ? null : new AllListeners(List.copyOf(builder.listeners));
+    this.owner = builder.owner;
   }
 
+  /** A limiter with rules that never change. The store stays open when the limiter is closed. */
   public static Limiter of(Store store, Rules rules) {
-    return of(store, RuleSource.fixed(rules));
+    return builder(store, RuleSource.fixed(rules)).build();
   }
 
+  /** A limiter whose rules can change. Store and source stay open when it is closed. */
   public static Limiter of(Store store, RuleSource source) {
-    return of(store, source, InstantSource.system());
+    return builder(store, source).build();
   }
 
-  /**
-   * A limiter with a clock of its own.
-   *
-   * @param clock tells which overrides have ended; accounts follow the store's clock
-   */
-  public static Limiter of(Store store, RuleSource source, InstantSource clock) {
-    return new Limiter(store, source, clock);
+  /** A limiter that closes its store when it is closed. */
+  public static Limiter owning(Store store, Rules rules) {
+    return owning(store, RuleSource.fixed(rules));
   }
 
-  /** Judges a call, as soon as the store answers. */
-  public CompletionStage<Decision> decideAsync(Call call) {
-    Plan plan = source.rules().plan(call, clock);
-    List<String> exempt = exempt(call, plan);
-    if (plan.charges().isEmpty()) {
-      return CompletableFuture.completedFuture(nothingToPay(plan, exempt));
+  /** A limiter that closes its store and its source of rules when it is closed. */
+  public static Limiter owning(Store store, RuleSource source) {
+    return builder(store, source).owning().build();
+  }
+
+  /** A limiter with settings. */
+  public static Builder builder(Store store, RuleSource source) {
+    return new Builder(store, source);
+  }
+
+  /** The settings of a limiter. Not thread-safe. */
+  public static final class Builder {
+    private final Store store;
+    private final RuleSource source;
+    private InstantSource clock = InstantSource.system();
+    private final List<LimiterListener> listeners = new ArrayList<>();
+    private boolean owner;
+
+    private Builder(Store store, RuleSource source) {
+      this.store = Objects.requireNonNull(store, "store");
+      this.source = Objects.requireNonNull(source, "source");
     }
-    return exempt.isEmpty()
-        ? store.take(plan)
-        : store.take(plan).thenApply(decision -> exemptFrom(exempt, decision));
+
+    /** The clock that ends overrides; accounts follow the store's clock. */
+    public Builder clock(InstantSource clock) {
+      this.clock = Objects.requireNonNull(clock, "clock");
+      return this;
+    }
+
+    /** One more listener that is told of every decision. */
+    public Builder listener(LimiterListener listener) {
+      listeners.add(Objects.requireNonNull(listener, "listener"));
+      return this;
+    }
+
+    /** Closes store and source when the limiter is closed. */
+    public Builder owning() {
+      this.owner = true;
+      return this;
+    }
+
+    /** The limiter. */
+    public Limiter build() {
+      return new Limiter(this);
+    }
   }
 
-  /** Judges a call of cost 1 by one rule, as soon as the store answers. */
+  // ---- Deciding -------------------------------------------------------------------------------
+
+  /** Decides a call of cost 1 by one rule. */
+  public Decision decide(String rule, Identity identity) {
+    if (listener == null) {
+      Charge only = source.rules().compiled(rule).only(identity, 1, clock);
+      if (only != null) {
+        return store.decide(only);
+      }
+    }
+    return decide(Call.of(rule, identity));
+  }
+
+  /** Decides a call. */
+  public Decision decide(Call call) {
+    Rules rules = source.rules();
+    if (listener == null) {
+      Planned planned = plan(call, rules);
+      return planned.paysNothing() ? planned.free() : planned.told(store.decide(planned.plan));
+    }
+    return Stages.await(decideAsync(call, rules));
+  }
+
+  /** Decides a call of cost 1 by one rule. */
   public CompletionStage<Decision> decideAsync(String rule, Identity identity) {
     return decideAsync(Call.of(rule, identity));
   }
 
+  /** Decides a call. */
+  public CompletionStage<Decision> decideAsync(Call call) {
+    return decideAsync(call, source.rules());
+  }
+
   /**
-   * Looks, for an operator, at those accounts of a rule that an identity names, also if the caller
-   * is exempt or the rule counts by more facets: fails if the store does not answer.
+   * Decides a call by rules that were read before, with {@link #rules()}: whoever has found the
+   * facets of a call by some rules has it decided by the same ones.
    */
-  public CompletionStage<Decision> inspectAsync(String rule, Identity identity) {
-    return store.look(source.rules().look(rule, identity, clock));
+  public CompletionStage<Decision> decideAsync(Call call, Rules rules) {
+    LimiterListener told = listener;
+    return told == null ? ask(call, rules) : telling(told, call, rules);
   }
 
-  /** Looks at what a call would find, for an operator: fails if the store does not answer. */
-  public CompletionStage<Decision> inspectAsync(Call call) {
-    Plan plan = source.rules().plan(call.peeking(), clock);
-    return plan.charges().isEmpty()
-        ? CompletableFuture.completedFuture(nothingToPay(plan, List.of()))
-        : store.look(plan);
+  private CompletionStage<Decision> ask(Call call, Rules rules) {
+    Planned planned = plan(call, rules);
+    if (planned.paysNothing()) {
+      return CompletableFuture.completedFuture(planned.free());
+    }
+    CompletionStage<Decision> asked = store.take(planned.plan);
+    return planned.exempt.isEmpty() ? asked : asked.thenApply(planned::told);
   }
 
-  /** Judges a call and waits for the answer. */
-  public Decision decide(Call call) {
-    Plan plan = source.rules().plan(call, clock);
-    List<String> exempt = exempt(call, plan);
-    return exempt.isEmpty()
-        ? store.decide(plan)
-        : plan.charges().isEmpty()
-            ? nothingToPay(plan, exempt)
-            : exemptFrom(exempt, store.decide(plan));
+  private CompletionStage<Decision> telling(LimiterListener told, Call call, Rules rules) {
+    long start = System.nanoTime();
+    try {
+      return ask(call, rules)
+          .whenComplete(
+              (decision, error) -> {
+                long nanos = System.nanoTime() - start;
+                if (error == null) {
+                  told.decided(rules, call, decision, nanos);
+                } else {
+                  told.failed(call, Stages.cause(error), nanos);
+                }
+              });
+    } catch (RuntimeException e) { // the call cannot be planned
+      told.failed(call, e, System.nanoTime() - start);
+      throw e;
+    }
   }
 
-  /** Judges a call of cost 1 by one rule and waits for the answer. */
-  public Decision decide(String rule, Identity identity) {
-    Rules.Compiled compiled = source.rules().compiled(rule);
-    Charge only = compiled.only(identity, 1, clock);
-    return only == null ? decide(Call.of(rule, identity)) : store.decide(only);
+  /** What a call of cost 1 would find; nothing is counted. */
+  public Decision peek(String rule, Identity identity) {
+    return decide(Call.of(rule, identity).peeking());
   }
 
-  /** The rules of a call by which it pays nothing. */
+  /** What a call of cost 1 would find; nothing is counted. */
+  public CompletionStage<Decision> peekAsync(String rule, Identity identity) {
+    return decideAsync(Call.of(rule, identity).peeking());
+  }
+
+  private Planned plan(Call call, Rules rules) {
+    Plan plan = rules.plan(call, clock);
+    return new Planned(plan, exempt(call, plan));
+  }
+
+  /**
+   * A call and what it has to pay.
+   *
+   * @param exempt the rules of the call by which it pays nothing
+   */
+  private record Planned(Plan plan, List<String> exempt) {
+    boolean paysNothing() {
+      return plan.charges().isEmpty();
+    }
+
+    /** The decision on a call that pays nothing. */
+    Decision free() {
+      String id = plan.id();
+      Receipt nothing = new Receipt(id == null ? "-" : id, 0, List.of()).exemptFrom(exempt);
+      return Decision.Allowed.of(List.of(), Decision.CountedBy.STORE, () -> nothing);
+    }
+
+    /** A decision whose receipt remembers the rules of the call that took nothing. */
+    Decision told(Decision decision) {
+      return !exempt.isEmpty() && decision instanceof Decision.Allowed allowed
+          ? Decision.Allowed.of(
+              allowed.balances(), allowed.countedBy(), () -> allowed.receipt().exemptFrom(exempt))
+          : decision;
+    }
+  }
+
   private static List<String> exempt(Call call, Plan plan) {
     List<String> exempt = List.of();
     for (String rule : call.rules()) {
@@ -123,12 +244,11 @@ public final class Limiter implements AutoCloseable {
     return false;
   }
 
-  /** A decision whose receipt remembers the rules of the call that took nothing. */
-  private static Decision exemptFrom(List<String> rules, Decision decision) {
-    return decision instanceof Decision.Allowed allowed
-        ? Decision.Allowed.of(
-            allowed.balances(), allowed.countedBy(), () -> allowed.receipt().exemptFrom(rules))
-        : decision;
+  // ---- Refunds and settlements ----------------------------------------------------------------
+
+  /** Gives back all that a call took; false if its receipt was settled before. */
+  public boolean refund(Receipt receipt) {
+    return Stages.await(refundAsync(receipt));
   }
 
   /** Gives back all that a call took; false if its receipt was settled before. */
@@ -136,23 +256,89 @@ public final class Limiter implements AutoCloseable {
     return settleAsync(receipt, 0);
   }
 
-  /** Settles a call with what it really cost: less is given back, more is recorded. */
+  /**
+   * Settles a call with what it really cost: less is given back, more is recorded.
+   *
+   * @return false if the receipt was settled before; then nothing happened
+   */
+  public boolean settle(Receipt receipt, long actualCost) {
+    return Stages.await(settleAsync(receipt, actualCost));
+  }
+
+  /**
+   * Settles a call with what it really cost: less is given back, more is recorded.
+   *
+   * @return false if the receipt was settled before; then nothing happened
+   */
   public CompletionStage<Boolean> settleAsync(Receipt receipt, long actualCost) {
     return settleAsync(receipt, Settlement.of(actualCost)).thenApply(Settled::done);
+  }
+
+  /** Settles a call with what it really cost by each rule, or confirms or forgives it. */
+  public Settled settle(Receipt receipt, Settlement settlement) {
+    return Stages.await(settleAsync(receipt, settlement));
   }
 
   /** Settles a call with what it really cost by each rule, or confirms or forgives it. */
   public CompletionStage<Settled> settleAsync(Receipt receipt, Settlement settlement) {
     settlement.checkAgainst(receipt);
     settlement.checkForgiven(receipt, source.rules());
-    return receipt.entries().isEmpty()
-        ? CompletableFuture.completedFuture(Settled.NOT_DONE)
-        : store.settle(receipt, settlement);
+    if (receipt.entries().isEmpty()) {
+      return CompletableFuture.completedFuture(Settled.NOT_DONE);
+    }
+    CompletionStage<Settled> settling = store.settle(receipt, settlement);
+    LimiterListener told = listener;
+    return told == null
+        ? settling
+        : settling.thenApply(
+            settled -> {
+              told.settled(receipt, settled);
+              return settled;
+            });
+  }
+
+  // ---- For operators --------------------------------------------------------------------------
+
+  /**
+   * What an operator sees of those accounts of a rule that an identity names, also if the caller is
+   * exempt or the rule counts by more facets. Nothing is counted; fails if the store does not
+   * answer.
+   */
+  public Decision inspect(String rule, Identity identity) {
+    return Stages.await(inspectAsync(rule, identity));
+  }
+
+  /** As {@link #inspect(String, Identity)}. */
+  public CompletionStage<Decision> inspectAsync(String rule, Identity identity) {
+    return store.look(source.rules().look(rule, identity, clock));
+  }
+
+  /** What an operator sees of the accounts of a call; fails if the store does not answer. */
+  public Decision inspect(Call call) {
+    return Stages.await(inspectAsync(call));
+  }
+
+  /** As {@link #inspect(Call)}. */
+  public CompletionStage<Decision> inspectAsync(Call call) {
+    Planned planned = plan(call.peeking(), source.rules());
+    return planned.paysNothing()
+        ? CompletableFuture.completedFuture(planned.free())
+        : store.look(planned.plan);
+  }
+
+  /** Forgets what an identity used of a rule, and its lock; says whether there was anything. */
+  public boolean reset(String rule, Identity identity) {
+    return Stages.await(resetAsync(rule, identity));
   }
 
   /** Forgets what an identity used of a rule, and its lock; says whether there was anything. */
   public CompletionStage<Boolean> resetAsync(String rule, Identity identity) {
     return any(accounts(rule, identity), store::reset);
+  }
+
+  /** Locks an identity out of a rule by hand. */
+  public List<Restriction> lock(String rule, Identity identity, Duration length, String reason) {
+    return Stages.await(lockAsync(rule, identity, length, reason));
   }
 
   /** Locks an identity out of a rule by hand. */
@@ -165,20 +351,20 @@ public final class Limiter implements AutoCloseable {
 
   private static void checkReason(String reason) {
     if (reason.length() > Bounds.LONGEST_REASON) {
-      throw new IllegalArgumentException(
-          "reason: %,d characters (expected: at most %d)"
-              .formatted(reason.length(), Bounds.LONGEST_REASON));
+      throw InvalidValueException.of(
+          "reason",
+          "%,d characters".formatted(reason.length()),
+          "at most " + Bounds.LONGEST_REASON);
     }
     if (!Text.isPrintable(reason)) {
-      throw new IllegalArgumentException(
-          "reason: %s (expected: well-formed text without control characters)"
-              .formatted(Text.quoted(reason)));
+      throw InvalidValueException.of(
+          "reason", Text.quoted(reason), "well-formed text without control characters");
     }
   }
 
   /** Ends the lock of an identity and forgets what led to it; says whether there was one. */
-  public CompletionStage<Boolean> liftAsync(String rule, Identity identity) {
-    return liftAsync(rule, identity, false);
+  public boolean lift(String rule, Identity identity) {
+    return lift(rule, identity, false);
   }
 
   /**
@@ -186,20 +372,33 @@ public final class Limiter implements AutoCloseable {
    *
    * @param keepUsage whether what it has used stays, and the locks before it are remembered
    */
+  public boolean lift(String rule, Identity identity, boolean keepUsage) {
+    return Stages.await(liftAsync(rule, identity, keepUsage));
+  }
+
+  /** As {@link #lift(String, Identity)}. */
+  public CompletionStage<Boolean> liftAsync(String rule, Identity identity) {
+    return liftAsync(rule, identity, false);
+  }
+
+  /** As {@link #lift(String, Identity, boolean)}. */
   public CompletionStage<Boolean> liftAsync(String rule, Identity identity, boolean keepUsage) {
     return any(accounts(rule, identity), account -> store.lift(account, keepUsage));
   }
 
-  /**
-   * Ends the lock of an identity; says whether there was one, and what the caller can do now.
-   *
-   * @param keepUsage whether what it has used stays, and the locks before it are remembered
-   */
-  public CompletionStage<Lifted> liftAndInspectAsync(String rule, Identity identity, boolean keepUsage) {
+  /** Ends the lock of an identity; says whether there was one, and what the caller can do now. */
+  public Lifted liftAndInspect(String rule, Identity identity, boolean keepUsage) {
+    return Stages.await(liftAndInspectAsync(rule, identity, keepUsage));
+  }
+
+  /** Ends the lock of an identity; says whether there was one, and what the caller can do now. */
+  public CompletionStage<Lifted> liftAndInspectAsync(
+      String rule, Identity identity, boolean keepUsage) {
     return liftAsync(rule, identity, keepUsage)
         .thenCompose(
             wasLocked ->
-                inspectAsync(rule, identity).thenApply(decision -> new Lifted(wasLocked, decision)));
+                inspectAsync(rule, identity)
+                    .thenApply(decision -> new Lifted(wasLocked, decision)));
   }
 
   /**
@@ -208,7 +407,13 @@ public final class Limiter implements AutoCloseable {
    * @param limit how many at most, 1 to {@link LockPage#LARGEST}
    * @param after the {@link LockPage#next} of the page before, or null for the first page
    */
-  public CompletionStage<LockPage> locksAsync(@Nullable String rule, int limit, @Nullable String after) {
+  public LockPage locks(@Nullable String rule, int limit, @Nullable String after) {
+    return Stages.await(locksAsync(rule, limit, after));
+  }
+
+  /** As {@link #locks(String, int, String)}. */
+  public CompletionStage<LockPage> locksAsync(
+      @Nullable String rule, int limit, @Nullable String after) {
     LockPage.checkLimit(limit);
     return store.locks(rule, limit, after);
   }
@@ -217,6 +422,11 @@ public final class Limiter implements AutoCloseable {
    * The locks that a decision found, with their reasons, for an operator. One that ended since
    * then, or was replaced by another, is left out.
    */
+  public List<Restriction> locks(Decision decision) {
+    return Stages.await(locksAsync(decision));
+  }
+
+  /** As {@link #locks(Decision)}. */
   public CompletionStage<List<Restriction>> locksAsync(Decision decision) {
     Map<Account, Long> ends = new LinkedHashMap<>();
     for (Balance balance : decision.balances()) {
@@ -247,20 +457,22 @@ public final class Limiter implements AutoCloseable {
     return source;
   }
 
+  /** Closes store and source if the limiter owns them. */
   @Override
   public void close() {
-    source.close();
-    store.close();
+    if (owner) {
+      source.close();
+      store.close();
+    }
+  }
+
+  @Override
+  public String toString() {
+    return "Limiter" + source.rules();
   }
 
   private List<Account> accounts(String rule, Identity identity) {
     return source.rules().accounts(rule, identity);
-  }
-
-  private static Decision nothingToPay(Plan plan, List<String> exempt) {
-    String id = plan.id();
-    Receipt nothing = new Receipt(id == null ? "-" : id, 0, List.of()).exemptFrom(exempt);
-    return Decision.Allowed.of(List.of(), () -> nothing);
   }
 
   private static CompletionStage<Boolean> any(

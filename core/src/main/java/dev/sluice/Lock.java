@@ -1,5 +1,8 @@
 package dev.sluice;
 
+import dev.sluice.internal.Bounds;
+import dev.sluice.internal.Durations;
+import dev.sluice.internal.InvalidValueException;
 import java.time.Duration;
 import java.util.List;
 import java.util.stream.Collectors;
@@ -28,12 +31,13 @@ public record Lock(List<Duration> durations, Duration memory, On on) {
   public Lock {
     durations = List.copyOf(durations);
     if (durations.isEmpty()) {
-      throw new IllegalArgumentException("lock: [] (expected: at least one duration)");
+      throw InvalidValueException.of("lock", "[]", "at least one duration");
     }
     if (durations.size() > Bounds.MOST_LOCK_DURATIONS) {
-      throw new IllegalArgumentException(
-          "lock: %,d durations (expected: at most %d)"
-              .formatted(durations.size(), Bounds.MOST_LOCK_DURATIONS));
+      throw InvalidValueException.of(
+          "lock",
+          "%,d durations".formatted(durations.size()),
+          "at most %d".formatted(Bounds.MOST_LOCK_DURATIONS));
     }
     durations.forEach(duration -> Limit.checkSpan("lock", duration));
     Limit.checkSpan("lockMemory", memory);
@@ -56,7 +60,7 @@ public record Lock(List<Duration> durations, Duration memory, On on) {
   /** Growing locks, remembered for as long as the longest of them. */
   public static Lock growing(List<Duration> durations) {
     if (durations.isEmpty()) {
-      throw new IllegalArgumentException("lock: [] (expected: at least one duration)");
+      throw InvalidValueException.of("lock", "[]", "at least one duration");
     }
     return new Lock(durations, durations.stream().max(Duration::compareTo).orElseThrow());
   }

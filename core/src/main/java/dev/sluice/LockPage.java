@@ -1,5 +1,7 @@
 package dev.sluice;
 
+import dev.sluice.internal.InvalidValueException;
+import dev.sluice.internal.Text;
 import java.nio.charset.StandardCharsets;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
@@ -44,7 +46,7 @@ public record LockPage(List<Restriction> locks, long total, @Nullable String nex
   /** Refuses a page size that is out of range. */
   public static void checkLimit(int limit) {
     if (limit < 1 || limit > LARGEST) {
-      throw new IllegalArgumentException("limit: " + limit + " (expected: 1 to " + LARGEST + ")");
+      throw InvalidValueException.of("limit", Integer.toString(limit), "1 to " + LARGEST);
     }
   }
 
@@ -73,8 +75,7 @@ public record LockPage(List<Restriction> locks, long total, @Nullable String nex
         int space = text.indexOf(' ');
         return new Place(Long.parseLong(text.substring(0, space)), text.substring(space + 1));
       } catch (IllegalArgumentException | IndexOutOfBoundsException e) {
-        throw new IllegalArgumentException(
-            "after: " + Text.quoted(next) + " (expected: the `next` of a page of locks)", e);
+        throw InvalidValueException.of("after", Text.quoted(next), "the `next` of a page of locks");
       }
     }
 

@@ -1,40 +1,27 @@
 package dev.sluice;
 
+import dev.sluice.internal.Bounds;
+import dev.sluice.internal.InvalidValueException;
+import dev.sluice.internal.Text;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.InstantSource;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import java.util.SortedSet;
 import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A named policy: by which facets it counts, its terms, and what happens when the store is silent.
+ * A named set of limits: whom it counts, how much may pass, and for whom other limits hold.
  *
- * @param by the identities it counts, each a facet or several joined by {@code +}, or {@link
- *     #EVERYONE}; empty for every facet of the call on its own account
- * @param overrides other terms for some identities; the first that matches holds
- * @param exempt identities that are not counted at all; as in {@code when} of an override, a client
- *     address may be a range
- * @param enforced false in shadow mode: counted and reported, never in the way
- * @param colocate whether all its accounts lie in one slot of a Redis Cluster
+ * <p>Rules are made by a {@linkplain #builder builder} or read from a file, and never change.
  */
-public record Rule(
-    String name,
-    List<String> by,
-    Terms terms,
-    List<Special> overrides,
-    List<Map<String, String>> exempt,
-    boolean enforced,
-    Missing missing,
-    OnStoreFailure onStoreFailure,
-    boolean colocate) {
-
+public final class Rule {
   /** In {@code by}: all callers together, on one account. No facet has this name. */
   public static final String EVERYONE = "everyone";
 
@@ -51,8 +38,7 @@ public record Rule(
     public Special {
       when = Map.copyOf(when);
       if (when.isEmpty()) {
-        throw new IllegalArgumentException(
-            "override: without 'when' (expected: the facets it is for)");
+        throw InvalidValueException.of("override", "without 'when'", "the facets it is for");
       }
     }
 
@@ -66,11 +52,26 @@ public record Rule(
     }
   }
 
-  public Rule {
-    checkName(name);
-    by = List.copyOf(by);
-    overrides = List.copyOf(overrides);
-    exempt = exempt.stream().map(Map::copyOf).toList();
+  private final String name;
+  private final List<String> by;
+  private final Terms terms;
+  private final List<Special> overrides;
+  private final List<Map<String, String>> exempt;
+  private final boolean enforced;
+  private final Missing missing;
+  private final OnStoreFailure onStoreFailure;
+  private final boolean colocate;
+
+  private Rule(Builder builder) {
+    name = builder.name;
+    by = builder.by;
+    terms = builder.terms();
+    overrides = List.copyOf(builder.overrides);
+    exempt = List.copyOf(builder.exempt);
+    enforced = builder.enforced;
+    missing = builder.missing;
+    onStoreFailure = builder.onStoreFailure;
+    colocate = builder.colocate;
     checkSize(by.size(), terms);
     for (Special special : overrides) {
       checkSize(by.size(), special.terms());
@@ -78,22 +79,73 @@ public record Rule(
     Set<Set<String>> seen = new HashSet<>();
     for (String identity : by) {
       if (!seen.add(facetsOf(identity))) {
-        throw new IllegalArgumentException(
-            "rule '%s': by names %s twice (expected: once)".formatted(name, identity));
+        throw InvalidValueException.of("by", Text.quoted(identity) + " twice", "once");
       }
     }
+  }
+
+  /** Its name. */
+  public String name() {
+    return name;
+  }
+
+  /**
+   * The identities it counts, each a facet or several joined by {@code +}, or {@link #EVERYONE};
+   * empty for every facet of the call on its own account.
+   */
+  public List<String> by() {
+    return by;
+  }
+
+  /** The limits and the lock that hold for everybody without an override. */
+  public Terms terms() {
+    return terms;
+  }
+
+  /** Other terms for some identities; the first that matches holds. */
+  public List<Special> overrides() {
+    return overrides;
+  }
+
+  /**
+   * Identities that are not counted at all; as in {@code when} of an override, a client address may
+   * be a range.
+   */
+  public List<Map<String, String>> exempt() {
+    return exempt;
+  }
+
+  /** False in shadow mode: counted and reported, never refused. */
+  public boolean enforced() {
+    return enforced;
+  }
+
+  /** What becomes of a call that lacks a facet. */
+  public Missing missing() {
+    return missing;
+  }
+
+  /** What decides when the store does not answer. */
+  public OnStoreFailure onStoreFailure() {
+    return onStoreFailure;
+  }
+
+  /** Whether all its accounts lie in one slot of a Redis Cluster. */
+  public boolean colocate() {
+    return colocate;
   }
 
   /** Refuses a rule that no call could pay; without {@code by} the facets of a call are few. */
   private static void checkSize(int identities, Terms terms) {
     if (identities > Bounds.MOST_ACCOUNTS) {
-      throw new IllegalArgumentException(
-          "by: %,d identities (expected: at most %d)".formatted(identities, Bounds.MOST_ACCOUNTS));
+      throw InvalidValueException.of(
+          "by", "%,d identities".formatted(identities), "at most " + Bounds.MOST_ACCOUNTS);
     }
     if (identities * terms.limits().size() > Bounds.MOST_LIMITS) {
-      throw new IllegalArgumentException(
-          "by × limits: %d × %d (expected: at most %d in all)"
-              .formatted(identities, terms.limits().size(), Bounds.MOST_LIMITS));
+      throw InvalidValueException.of(
+          "by × limits",
+          "%d × %d".formatted(identities, terms.limits().size()),
+          "at most %d in all".formatted(Bounds.MOST_LIMITS));
     }
   }
 
@@ -106,27 +158,46 @@ public record Rule(
     if (identity.equals(EVERYONE)) {
       return facets;
     }
-    for (String facet : identity.split("\\+", -1)) {
+    for (String facet : split(identity)) {
       if (facet.equals(EVERYONE)) {
-        throw new IllegalArgumentException(
-            "by: %s (expected: everyone by itself; it counts all callers together)"
-                .formatted(Text.quoted(identity)));
+        throw InvalidValueException.of(
+            "by", Text.quoted(identity), "everyone by itself; it counts all callers together");
       }
       if (!facets.add(Identity.checkedName(facet))) {
-        throw new IllegalArgumentException(
-            "by: %s (expected: each facet once)".formatted(Text.quoted(identity)));
+        throw InvalidValueException.of("by", Text.quoted(identity), "each facet once");
       }
       if (facets.size() > Bounds.MOST_FACETS) {
-        throw new IllegalArgumentException(
-            "by: %s (expected: at most %d facets)"
-                .formatted(Text.quoted(identity), Bounds.MOST_FACETS));
+        throw InvalidValueException.of(
+            "by", Text.quoted(identity), "at most %d facets".formatted(Bounds.MOST_FACETS));
       }
     }
     return facets;
   }
 
+  /** The names in {@code member+ip}, as they are written. */
+  static List<String> split(String identity) {
+    return List.of(identity.split("\\+", -1));
+  }
+
+  /** A new rule of a name; it needs at least one limit. */
   public static Builder builder(String name) {
     return new Builder(name);
+  }
+
+  /** A rule like this one, to be changed. */
+  public Builder toBuilder() {
+    Builder builder = new Builder(name);
+    builder.by = by;
+    builder.limits.addAll(terms.limits());
+    builder.lock = terms.lock();
+    builder.countDenied = terms.countDenied();
+    builder.overrides.addAll(overrides);
+    builder.exempt.addAll(exempt);
+    builder.enforced = enforced;
+    builder.missing = missing;
+    builder.onStoreFailure = onStoreFailure;
+    builder.colocate = colocate;
+    return builder;
   }
 
   /** Refuses a name that no rule may have. */
@@ -137,10 +208,30 @@ public record Rule(
       good = (Character.isLetterOrDigit(c) && c < 0x7f) || c == '_' || c == '-' || c == '.';
     }
     if (!good) {
-      throw new IllegalArgumentException(
-          "rule: %s (expected: letters, digits, '_', '-' or '.', %d at most)"
-              .formatted(Text.quoted(name), Bounds.LONGEST_RULE_NAME));
+      throw InvalidValueException.of(
+          "rule",
+          Text.quoted(name),
+          "letters, digits, '_', '-' or '.', %d at most".formatted(Bounds.LONGEST_RULE_NAME));
     }
+  }
+
+  @Override
+  public boolean equals(@Nullable Object object) {
+    return object instanceof Rule other
+        && name.equals(other.name)
+        && by.equals(other.by)
+        && terms.equals(other.terms)
+        && overrides.equals(other.overrides)
+        && exempt.equals(other.exempt)
+        && enforced == other.enforced
+        && missing == other.missing
+        && onStoreFailure == other.onStoreFailure
+        && colocate == other.colocate;
+  }
+
+  @Override
+  public int hashCode() {
+    return Objects.hash(name, by, terms, overrides, exempt, enforced, missing, onStoreFailure);
   }
 
   @Override
@@ -163,6 +254,7 @@ public record Rule(
     private boolean colocate;
 
     private Builder(String name) {
+      checkName(Objects.requireNonNull(name, "name"));
       this.name = name;
     }
 
@@ -171,13 +263,27 @@ public record Rule(
      * counts all callers together.
      */
     public Builder by(String... identities) {
-      this.by = Arrays.asList(identities);
+      return by(List.of(identities));
+    }
+
+    /** The identities to count; none for every facet of a call. */
+    public Builder by(List<String> identities) {
+      this.by = List.copyOf(identities);
       return this;
     }
 
     /** One more limit; all of them hold at once. */
     public Builder limit(Limit limit) {
-      limits.add(limit);
+      limits.add(Objects.requireNonNull(limit, "limit"));
+      return this;
+    }
+
+    /** Limits, lock and whether denied calls count, in place of those set before. */
+    public Builder terms(Terms terms) {
+      limits.clear();
+      limits.addAll(terms.limits());
+      lock = terms.lock();
+      countDenied = terms.countDenied();
       return this;
     }
 
@@ -186,61 +292,82 @@ public record Rule(
      * lock(Lock.of(duration).onLimit())} begins with the call that uses up a limit.
      */
     public Builder lock(Duration duration) {
-      this.lock = Lock.of(duration);
-      return this;
+      return lock(Lock.of(duration));
     }
 
+    /** How long callers are locked out who used up a limit. */
     public Builder lock(Lock lock) {
-      this.lock = lock;
+      this.lock = Objects.requireNonNull(lock, "lock");
       return this;
     }
 
+    /** Denied calls count, too: a client that goes on calling stays out. */
     public Builder countDenied() {
       this.countDenied = true;
       return this;
     }
 
+    /**
+     * Other terms for some callers; of several that match, the first holds.
+     *
+     * @param when the facet values that a caller must have
+     * @param until when the override ends, or null for one without an end
+     */
     public Builder override(Map<String, String> when, @Nullable Instant until, Terms terms) {
       overrides.add(new Special(when, until, terms));
       return this;
     }
 
+    /** Callers with these facet values are not counted. */
     public Builder exempt(Map<String, String> identity) {
-      exempt.add(identity);
+      exempt.add(Map.copyOf(identity));
       return this;
     }
 
-    /** Counted and reported, never in the way. */
+    /** Shadow mode: counted and reported, never refused. */
     public Builder shadow() {
-      this.enforced = false;
+      return enforced(false);
+    }
+
+    /** Whether calls are refused; by default they are. */
+    public Builder enforced(boolean enforced) {
+      this.enforced = enforced;
       return this;
     }
 
+    /** What becomes of a call that lacks a facet; by default that is an error. */
     public Builder missing(Missing missing) {
-      this.missing = missing;
+      this.missing = Objects.requireNonNull(missing, "missing");
       return this;
     }
 
+    /** What decides when the store does not answer; by default each node counts by itself. */
     public Builder onStoreFailure(OnStoreFailure onStoreFailure) {
-      this.onStoreFailure = onStoreFailure;
+      this.onStoreFailure = Objects.requireNonNull(onStoreFailure, "onStoreFailure");
       return this;
     }
 
+    /** Keeps all accounts of the rule in one slot of a Redis Cluster. */
     public Builder colocate() {
-      this.colocate = true;
+      return colocate(true);
+    }
+
+    /** Whether all accounts of the rule lie in one slot of a Redis Cluster. */
+    public Builder colocate(boolean colocate) {
+      this.colocate = colocate;
       return this;
     }
 
+    private Terms terms() {
+      return new Terms(limits, lock, countDenied);
+    }
+
+    /** The rule; an {@link IllegalArgumentException} if its parts do not fit together. */
     public Rule build() {
       try {
-        Terms terms = new Terms(limits, lock, countDenied);
-        return new Rule(
-            name, by, terms, overrides, exempt, enforced, missing, onStoreFailure, colocate);
-      } catch (IllegalArgumentException e) {
-        String message = String.valueOf(e.getMessage());
-        throw message.startsWith("rule")
-            ? e
-            : new IllegalArgumentException("rule '" + name + "': " + message, e);
+        return new Rule(this);
+      } catch (InvalidValueException e) {
+        throw e.in("rule '" + name + "'");
       }
     }
   }

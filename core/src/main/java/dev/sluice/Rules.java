@@ -1,5 +1,11 @@
 package dev.sluice;
 
+import dev.sluice.internal.Bounds;
+import dev.sluice.internal.InvalidValueException;
+import dev.sluice.internal.Text;
+import dev.sluice.store.Charge;
+import dev.sluice.store.Plan;
+import dev.sluice.store.Store;
 import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.Collection;
@@ -58,8 +64,8 @@ public final class Rules {
     Map<String, Compiled> byName = new LinkedHashMap<>();
     for (Rule rule : rules) {
       if (byName.put(rule.name(), new Compiled(rule, forms, facetsByName)) != null) {
-        throw new IllegalArgumentException(
-            "rule '" + rule.name() + "' is there twice (expected: one rule of a name)");
+        throw InvalidValueException.of(
+            null, "rule '" + rule.name() + "' twice", "one rule of each name");
       }
     }
     return new Rules(byName, Collections.unmodifiableMap(facetsByName), forms, List.of());
@@ -70,9 +76,11 @@ public final class Rules {
       for (String identity : rule.by()) {
         for (String facet : Rule.facetsOf(identity)) {
           if (!facets.containsKey(facet)) {
-            throw new IllegalArgumentException(
-                "rule '%s': by names the unknown facet '%s' (expected: one of [%s])"
-                    .formatted(rule.name(), facet, Text.listed(facets.keySet())));
+            throw InvalidValueException.advising(
+                    "by",
+                    "the unknown facet " + Text.quoted(facet),
+                    Text.advice(facet, facets.keySet()))
+                .in("rule '" + rule.name() + "'");
           }
         }
       }
@@ -156,13 +164,14 @@ public final class Rules {
 
   private static void checkSize(int accounts, int limits) {
     if (accounts > Bounds.MOST_ACCOUNTS) {
-      throw new IllegalArgumentException(
-          "accounts of the call: %d (expected: at most %d)"
-              .formatted(accounts, Bounds.MOST_ACCOUNTS));
+      throw InvalidValueException.of(
+          "accounts of the call",
+          Long.toString(accounts),
+          "at most %d".formatted(Bounds.MOST_ACCOUNTS));
     }
     if (limits > Bounds.MOST_LIMITS) {
-      throw new IllegalArgumentException(
-          "limits of the call: %d (expected: at most %d)".formatted(limits, Bounds.MOST_LIMITS));
+      throw InvalidValueException.of(
+          "limits of the call", Long.toString(limits), "at most %d".formatted(Bounds.MOST_LIMITS));
     }
   }
 
@@ -201,17 +210,16 @@ public final class Rules {
       }
     }
     if (charges.isEmpty()) {
-      throw new IllegalArgumentException(
-          "rule '%s': the identity has %s (expected: %s)"
-              .formatted(
-                  compiled.rule.name(),
-                  caller.isEmpty() ? "no facets" : caller.facets().keySet(),
-                  compiled.rule.by().isEmpty()
-                      ? "at least one facet"
-                      : Text.listed(
-                          compiled.rule.by().stream()
-                              .map(by -> by.equals(Rule.EVERYONE) ? by + "=all, or no facets" : by)
-                              .toList())));
+      throw InvalidValueException.of(
+          "rule '%s'".formatted(compiled.rule.name()),
+          "the identity has %s"
+              .formatted(caller.isEmpty() ? "no facets" : caller.facets().keySet()),
+          compiled.rule.by().isEmpty()
+              ? "at least one facet"
+              : Text.listed(
+                  compiled.rule.by().stream()
+                      .map(by -> by.equals(Rule.EVERYONE) ? by + "=all, or no facets" : by)
+                      .toList()));
     }
     return charges;
   }
@@ -225,12 +233,7 @@ public final class Rules {
   Compiled compiled(String name) {
     Compiled found = byName.get(name);
     if (found == null) {
-      String hint =
-          Text.nearest(name, byName.keySet())
-              .map(near -> "did you mean '" + near + "'?")
-              .orElseGet(() -> "expected: one of [" + Text.listed(byName.keySet()) + "]");
-      throw new IllegalArgumentException(
-          "rule %s: unknown (%s)".formatted(Text.quoted(name), hint));
+      throw new UnknownRuleException(name, byName.keySet());
     }
     return found;
   }
@@ -358,12 +361,11 @@ public final class Rules {
       if (rule.missing() == Rule.Missing.SKIP) {
         return List.of();
       }
-      throw new IllegalArgumentException(
-          "rule '%s': the call has %s (expected: %s)"
-              .formatted(
-                  rule.name(),
-                  identity.isEmpty() ? "no facets" : "only " + identity.facets().keySet(),
-                  rule.by().isEmpty() ? "at least one facet" : Text.listed(rule.by())));
+      throw InvalidValueException.of(
+          "rule '%s'".formatted(rule.name()),
+          "the call has %s"
+              .formatted(identity.isEmpty() ? "no facets" : "only " + identity.facets().keySet()),
+          rule.by().isEmpty() ? "at least one facet" : Text.listed(rule.by()));
     }
 
     private boolean isExempt(Identity identity) {

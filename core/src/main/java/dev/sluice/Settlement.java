@@ -1,5 +1,8 @@
 package dev.sluice;
 
+import dev.sluice.internal.Bounds;
+import dev.sluice.internal.InvalidValueException;
+import dev.sluice.internal.Text;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
@@ -30,8 +33,10 @@ public record Settlement(@Nullable Long cost, Map<String, Long> costs, Set<Strin
     costs = Map.copyOf(costs);
     forgiven = Set.copyOf(forgiven);
     if (forgiven.size() > Bounds.MOST_ACCOUNTS) {
-      throw new IllegalArgumentException(
-          "forgiven: %,d (expected: at most %d)".formatted(forgiven.size(), Bounds.MOST_ACCOUNTS));
+      throw InvalidValueException.of(
+          "forgiven",
+          "%,d".formatted(forgiven.size()),
+          "at most %d".formatted(Bounds.MOST_ACCOUNTS));
     }
   }
 
@@ -72,8 +77,8 @@ public record Settlement(@Nullable Long cost, Map<String, Long> costs, Set<Strin
   void checkAgainst(Receipt receipt) {
     for (String rule : costs.keySet()) {
       if (!receipt.rules().contains(rule)) {
-        throw new IllegalArgumentException(
-            "costs: rule %s (expected: a rule of the receipt)".formatted(Text.quoted(rule)));
+        throw InvalidValueException.of(
+            "costs", "rule %s".formatted(Text.quoted(rule)), "a rule of the receipt");
       }
     }
   }
@@ -88,19 +93,23 @@ public record Settlement(@Nullable Long cost, Map<String, Long> costs, Set<Strin
       Set<String> names = namesOf(facets);
       if (names.stream()
           .allMatch(each -> each.equals(Facet.ADDRESS) || rules.isClientAddress(each))) {
-        throw new IllegalArgumentException(
-            "forgive: %s is the client's address alone, whose usage is never forgiven (expected: facets such as login or login+ip)"
-                .formatted(Text.quoted(facets)));
+        throw InvalidValueException.of(
+            "forgive",
+            "%s is the client's address alone, whose usage is never forgiven"
+                .formatted(Text.quoted(facets)),
+            "facets such as login or login+ip");
       }
       if (names.contains(Rule.EVERYONE)) {
-        throw new IllegalArgumentException(
-            "forgive: %s is shared by all callers, so no caller can clear it (expected: facets such as login or login+ip)"
-                .formatted(Text.quoted(facets)));
+        throw InvalidValueException.of(
+            "forgive",
+            "%s is shared by all callers, so no caller can clear it".formatted(Text.quoted(facets)),
+            "facets such as login or login+ip");
       }
       if (!known.isEmpty() && known.stream().noneMatch(each -> namesOf(each).equals(names))) {
-        throw new IllegalArgumentException(
-            "forgive: no rule of the call counts by %s (expected: one of %s)"
-                .formatted(Text.quoted(facets), Text.listed(known)));
+        throw InvalidValueException.of(
+            "forgive",
+            "no rule of the call counts by %s".formatted(Text.quoted(facets)),
+            "one of %s".formatted(Text.listed(known)));
       }
     }
   }
@@ -121,12 +130,12 @@ public record Settlement(@Nullable Long cost, Map<String, Long> costs, Set<Strin
   }
 
   private static Set<String> namesOf(String facets) {
-    return Set.copyOf(Arrays.asList(facets.split("\\+", -1)));
+    return Set.copyOf(Rule.split(facets));
   }
 
   private static void checkCost(String name, long cost) {
     if (cost < 0 || cost > Limit.LARGEST) {
-      throw new IllegalArgumentException(name + ": " + cost + " (expected: 0 to 2^52)");
+      throw InvalidValueException.of(name, Long.toString(cost), "0 to 2^52");
     }
   }
 }

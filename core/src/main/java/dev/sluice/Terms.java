@@ -1,5 +1,6 @@
 package dev.sluice;
 
+import dev.sluice.internal.InvalidValueException;
 import java.util.List;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
@@ -16,11 +17,11 @@ public record Terms(List<Limit> limits, @Nullable Lock lock, boolean countDenied
   public Terms {
     limits = List.copyOf(limits);
     if (limits.isEmpty()) {
-      throw new IllegalArgumentException("limits: none (expected: at least one)");
+      throw InvalidValueException.of("limits", "none", "at least one");
     }
     if (limits.size() > MOST_LIMITS) {
-      throw new IllegalArgumentException(
-          "limits: %d (expected: at most %d)".formatted(limits.size(), MOST_LIMITS));
+      throw InvalidValueException.of(
+          "limits", Integer.toString(limits.size()), "at most " + MOST_LIMITS);
     }
   }
 

@@ -1,5 +1,7 @@
 package dev.sluice;
 
+import dev.sluice.internal.InvalidValueException;
+import dev.sluice.internal.Network;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -43,10 +45,12 @@ final class Who {
       String text = facet == null ? value : facet.canonical(value);
       String kept = Identity.kept(text, facet != null && facet.secret());
       return new Wanted(name, text, kept, range);
-    } catch (IllegalArgumentException unfit) {
-      String found = facet != null && facet.secret() ? "no address" : unfit.getMessage();
-      throw new IllegalArgumentException(
-          "rule '%s': %s: %s is %s".formatted(rule, key, name, found), unfit);
+    } catch (InvalidValueException unfit) {
+      InvalidValueException shown =
+          facet != null && facet.secret()
+              ? InvalidValueException.advising(name, "no address", "")
+              : unfit.named(name);
+      throw shown.in("rule '%s': %s".formatted(rule, key));
     }
   }
 

@@ -72,11 +72,12 @@ class AddressRangesTest {
 
   @Test
   void facetOfAnotherNameIsAnAddressIfTheFacetsSaySo() {
-    Rule rule = Rule.builder("r").by("peer").limit(ONE).exempt(Map.of("peer", "10.0.0.0/8")).build();
+    Rule rule =
+        Rule.builder("r").by("peer").limit(ONE).exempt(Map.of("peer", "10.0.0.0/8")).build();
     Facet peer = new Facet("peer", Facet.Source.CLIENT_ADDRESS, "", true);
     Rules rules = Rules.of(List.of(rule), List.of(peer));
 
-    try (Limiter limiter = Limiter.of(MemoryStore.create(), rules)) {
+    try (Limiter limiter = Limiter.owning(MemoryStore.create(), rules)) {
       limiter.decide("r", Identity.of("peer", "10.0.0.1"));
       assertThat(limiter.decide("r", Identity.of("peer", "10.0.0.1")).allowed()).isTrue();
       limiter.decide("r", Identity.of("peer", "11.0.0.1"));

@@ -3,6 +3,7 @@ package dev.sluice;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.sluice.internal.Durations;
 import java.time.Duration;
 import java.time.ZoneOffset;
 import java.util.List;
@@ -28,7 +29,10 @@ class BadInputTest {
         bad("fixed 0", () -> Limit.fixedWindow(0, SECOND), "limit: 0 (expected: at least 1)"),
         bad("log 0", () -> Limit.slidingLog(0, SECOND), "limit: 0 (expected: at least 1)"),
         bad("sliding 0", () -> Limit.slidingWindow(0, SECOND), "limit: 0 (expected: at least 1)"),
-        bad("bucket 0", () -> Limit.tokenBucket(0, 1, SECOND), "capacity: 0 (expected: at least 1)"),
+        bad(
+            "bucket 0",
+            () -> Limit.tokenBucket(0, 1, SECOND),
+            "capacity: 0 (expected: at least 1)"),
         bad("refill 0", () -> Limit.tokenBucket(1, 0, SECOND), "refill: 0 (expected: at least 1)"),
         bad("negative", () -> Limit.fixedWindow(-5, SECOND), "limit: -5 (expected: at least 1)"),
         bad(
@@ -215,18 +219,19 @@ class BadInputTest {
         bad(
             "one identity twice",
             () -> Rule.builder("login").by("ip", "ip").limit(Limit.slidingLog(1, SECOND)).build(),
-            "rule 'login': by names ip twice (expected: once)"),
+            "rule 'login': by: 'ip' twice (expected: once)"),
         bad(
             "one identity in another order",
             () -> Rule.builder("login").by("a+b", "b+a").limit(Limit.slidingLog(1, SECOND)).build(),
-            "rule 'login': by names b+a twice (expected: once)"),
+            "rule 'login': by: 'b+a' twice (expected: once)"),
         bad(
             "one facet twice in an identity",
             () -> Rule.builder("login").by("a+a").limit(Limit.slidingLog(1, SECOND)).build(),
             "rule 'login': by: 'a+a' (expected: each facet once)"),
         bad(
             "everyone joined with a facet",
-            () -> Rule.builder("login").by("ip+everyone").limit(Limit.slidingLog(1, SECOND)).build(),
+            () ->
+                Rule.builder("login").by("ip+everyone").limit(Limit.slidingLog(1, SECOND)).build(),
             "rule 'login': by: 'ip+everyone' (expected: everyone by itself; it counts all callers"
                 + " together)"),
         bad(
@@ -242,22 +247,26 @@ class BadInputTest {
         bad(
             "account of everyone by a facet",
             () ->
-                Rules.of(Rule.builder("all").by("everyone").limit(Limit.slidingLog(1, SECOND)).build())
+                Rules.of(
+                        Rule.builder("all")
+                            .by("everyone")
+                            .limit(Limit.slidingLog(1, SECOND))
+                            .build())
                     .accounts("all", ANN),
             "rule 'all': the identity has [member] (expected: everyone=all, or no facets)"),
         bad(
             "exempt address that is none",
             () -> Rules.of(good.exempt(Map.of("ip", "999.1.1.1")).build()),
-            "rule 'login': exempt: ip is '999.1.1.1' (expected: an address or a range, such as"
+            "rule 'login': exempt: ip: '999.1.1.1' (expected: an address or a range, such as"
                 + " 10.0.0.0/8 or 2001:db8::/32)"),
         bad(
             "two rules of one name",
             () -> Rules.of(login, login),
-            "rule 'login' is there twice (expected: one rule of a name)"),
+            "rule 'login' twice (expected: one rule of each name)"),
         bad(
             "unknown facet",
             () -> Rules.of(List.of(login), List.of(ip)),
-            "rule 'login': by names the unknown facet 'member' (expected: one of [ip])"),
+            "rule 'login': by: the unknown facet 'member' (expected: ip)"),
         bad(
             "override for nobody",
             () -> good.override(Map.of(), null, Terms.of(Limit.slidingLog(1, SECOND))),
@@ -269,7 +278,7 @@ class BadInputTest {
         bad(
             "rule unknown",
             () -> two.plan(Call.of("payment", ANN), java.time.InstantSource.system()),
-            "rule 'payment': unknown (expected: one of [login, search])"),
+            "rule 'payment': unknown (expected: one of login, search)"),
         bad(
             "identity without the facet",
             () -> two.accounts("login", Identity.of("ip", "10.0.0.1")),

@@ -6,7 +6,10 @@ import static dev.sluice.Facet.Normalization.TRIM;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.sluice.internal.Text;
 import dev.sluice.memory.MemoryStore;
+import dev.sluice.store.Charge;
+import dev.sluice.store.Plan;
 import java.time.Duration;
 import java.time.InstantSource;
 import java.util.HashSet;
@@ -81,7 +84,7 @@ class CanonicalFormTest {
 
   @Test
   void otherSpellingsDoNotPassTheLimitOfALogin() {
-    try (Limiter limiter = Limiter.of(MemoryStore.create(), rules(LOGIN, signIn()))) {
+    try (Limiter limiter = Limiter.owning(MemoryStore.create(), rules(LOGIN, signIn()))) {
       assertThat(limiter.decide("signIn", login("ann")).allowed()).isTrue();
       assertThat(limiter.decide("signIn", login("Ann")).allowed()).isTrue();
 
@@ -149,16 +152,13 @@ class CanonicalFormTest {
 
   @Test
   void operatorsReachAnAccountByAnySpelling() {
-    try (Limiter limiter = Limiter.of(MemoryStore.create(), rules(LOGIN, signIn()))) {
-      limiter
-          .lockAsync("signIn", login("ANN"), Duration.ofHours(1), "by hand")
-          .toCompletableFuture()
-          .join();
+    try (Limiter limiter = Limiter.owning(MemoryStore.create(), rules(LOGIN, signIn()))) {
+      limiter.lock("signIn", login("ANN"), Duration.ofHours(1), "by hand");
 
       assertThat(limiter.decide("signIn", login("ann")).locked()).isTrue();
-      assertThat(limiter.liftAsync("signIn", login(" Ann ")).toCompletableFuture().join()).isTrue();
+      assertThat(limiter.lift("signIn", login(" Ann "))).isTrue();
       assertThat(limiter.decide("signIn", login("ann")).allowed()).isTrue();
-      assertThat(limiter.resetAsync("signIn", login("aNN")).toCompletableFuture().join()).isTrue();
+      assertThat(limiter.reset("signIn", login("aNN"))).isTrue();
     }
   }
 

@@ -16,7 +16,7 @@ class ForgivingTest {
   private static final Identity ANN = Identity.of("login", "ann", "ip", "203.0.113.7");
 
   private final Limiter limiter =
-      Limiter.of(
+      Limiter.owning(
           MemoryStore.create(),
           Rules.of(
               List.of(
@@ -58,11 +58,7 @@ class ForgivingTest {
     limiter.decide("Login", ANN);
     Receipt receipt = reserved("Login", ANN);
 
-    Settled settled =
-        limiter
-            .settleAsync(receipt, Settlement.GIVEN_BACK.forgiving("login", "ip+login"))
-            .toCompletableFuture()
-            .join();
+    Settled settled = limiter.settle(receipt, Settlement.GIVEN_BACK.forgiving("login", "ip+login"));
 
     assertThat(settled.done()).isTrue();
     assertThat(left()).containsExactly(3L, 3L, 1L);
@@ -82,9 +78,13 @@ class ForgivingTest {
   void addressThatTheCallerSuppliesIsNeverForgivenEither() {
     Rules rules =
         Rules.of(
-            List.of(Rule.builder("Login").by("ip").limit(Limit.slidingLog(3, Duration.ofHours(1))).build()),
+            List.of(
+                Rule.builder("Login")
+                    .by("ip")
+                    .limit(Limit.slidingLog(3, Duration.ofHours(1)))
+                    .build()),
             List.of(new Facet("ip", Facet.Source.CALLER, "", false)));
-    try (Limiter own = Limiter.of(MemoryStore.create(), rules)) {
+    try (Limiter own = Limiter.owning(MemoryStore.create(), rules)) {
       Receipt receipt =
           ((Decision.Allowed) own.decide(Call.of("Login", ANN).reserving())).receipt();
 
@@ -121,17 +121,18 @@ class ForgivingTest {
                 .missing(Rule.Missing.SKIP)
                 .limit(Limit.slidingLog(3, Duration.ofMinutes(30)))
                 .build());
-    try (Limiter skipping = Limiter.of(MemoryStore.create(), rules)) {
+    try (Limiter skipping = Limiter.owning(MemoryStore.create(), rules)) {
       Decision decision = skipping.decide(Call.of("Login", Identity.of("login", "ann")));
       Receipt receipt = ((Decision.Allowed) decision).receipt();
 
       Settlement both = new Settlement(0L, Map.of(), Set.of("login", "device"));
-      assertThat(skipping.settleAsync(receipt, both).toCompletableFuture().join().done()).isTrue();
+      assertThat(skipping.settle(receipt, both).done()).isTrue();
     }
   }
 
   private void assertRefused(Receipt receipt, String forgiven, String why) {
-    assertThatThrownBy(() -> limiter.settleAsync(receipt, Settlement.GIVEN_BACK.forgiving(forgiven)))
+    assertThatThrownBy(
+            () -> limiter.settleAsync(receipt, Settlement.GIVEN_BACK.forgiving(forgiven)))
         .isInstanceOf(IllegalArgumentException.class)
         .hasMessageStartingWith(why);
   }

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.http.ClientAddress;
 import dev.sluice.http.RequestParts;
+import dev.sluice.internal.Durations;
 import dev.sluice.rules.RuleErrors;
 import dev.sluice.rules.RuleFiles;
 import dev.sluice.rules.RuleWords;
@@ -229,7 +230,8 @@ class FuzzTest {
 
   private static Identity secret() {
     Facet key = new Facet("key", Facet.Source.HEADER, "X-Key", true);
-    Rule rule = Rule.builder("r").by("key").limit(Limit.slidingLog(1, Duration.ofSeconds(1))).build();
+    Rule rule =
+        Rule.builder("r").by("key").limit(Limit.slidingLog(1, Duration.ofSeconds(1))).build();
     return Rules.of(List.of(rule), List.of(key))
         .accounts("r", Identity.of("key", "hush"))
         .get(0)

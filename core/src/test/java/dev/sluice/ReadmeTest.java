@@ -27,7 +27,10 @@ class ReadmeTest {
   void linesOfTheReadmeDoWhatTheySay() {
     // README begins
     Rule signIn =
-        Rule.builder("signIn").by("login").limit(Limit.slidingLog(3, Duration.ofMinutes(30))).build();
+        Rule.builder("signIn")
+            .by("login")
+            .limit(Limit.slidingLog(3, Duration.ofMinutes(30)))
+            .build();
     Limiter limiter = Limiter.of(MemoryStore.create(), Rules.of(signIn));
     Identity ann = Identity.of("login", "ann");
 
@@ -38,7 +41,7 @@ class ReadmeTest {
     Duration wait = fourth.retryAfter().orElseThrow(); // just under 30 minutes
     // README ends
 
-    Decision fifth = limiter.decideAsync("signIn", ann).toCompletableFuture().join();
+    Decision fifth = limiter.decide("signIn", ann);
     assertThat(fifth).isInstanceOf(Decision.Denied.class);
     assertThat(first).isInstanceOf(Decision.Allowed.class);
     assertThat(first.balances().get(0).remaining()).isEqualTo(2);

@@ -75,13 +75,18 @@ final class Contenders {
       Function<String, Identity> identity,
       boolean cachesDenials) {
     Limiter limiter =
-        Limiter.of(
-            RedisStore.builder(uri).deadline(Duration.ofSeconds(20)).cacheDenials(cachesDenials).build(),
+        Limiter.owning(
+            RedisStore.builder(uri)
+                .deadline(Duration.ofSeconds(20))
+                .cacheDenials(cachesDenials)
+                .build(),
             Rules.of(rule));
     return new Plain(
         name,
         key ->
-            limiter.ask(Call.of(rule.name(), identity.apply(key))).thenApply(Contenders::metered),
+            limiter
+                .decideAsync(Call.of(rule.name(), identity.apply(key)))
+                .thenApply(Contenders::metered),
         key -> metered(limiter.decide(rule.name(), identity.apply(key))),
         limiter::close);
   }
@@ -89,18 +94,18 @@ final class Contenders {
   /** Sluice, each call given back once it is through: its accounts stay as full as they are. */
   static Contender borrowing(String name, String uri, Rule rule) {
     Limiter limiter =
-        Limiter.of(
+        Limiter.owning(
             RedisStore.builder(uri).deadline(Duration.ofSeconds(20)).cacheDenials(false).build(),
             Rules.of(rule));
     return new Plain(
         name,
         key ->
             limiter
-                .ask(Call.of(rule.name(), Identity.of("login", key)))
+                .decideAsync(Call.of(rule.name(), Identity.of("login", key)))
                 .thenCompose(
                     decision ->
                         decision instanceof Decision.Allowed allowed
-                            ? limiter.giveBack(allowed.receipt())
+                            ? limiter.refundAsync(allowed.receipt())
                             : CompletableFuture.completedFuture(metered(decision))),
         limiter::close);
   }

@@ -106,7 +106,10 @@ final class GrowthSuite {
     List<Point> points = new ArrayList<>();
     for (int size : LIMIT_SIZES) {
       Rule rule =
-          Rule.builder("log-" + size).by("login").limit(Limit.slidingLog(size, RedisSuite.HOUR)).build();
+          Rule.builder("log-" + size)
+              .by("login")
+              .limit(Limit.slidingLog(size, RedisSuite.HOUR))
+              .build();
       fill(rule, few, extent.isQuick() && size > 10_000 ? size / 20 : size / 2);
       Contender borrowing = Contenders.borrowing(rule.name(), server.uri(), rule);
       contenders.add(borrowing);
@@ -206,7 +209,7 @@ final class GrowthSuite {
               .limit(Limit.tokenBucket(1_000_000_000, 1_000_000, Duration.ofSeconds(1)))
               .build());
     }
-    return Limiter.of(MemoryStore.create(), Rules.of(rules));
+    return Limiter.owning(MemoryStore.create(), Rules.of(rules));
   }
 
   private double nanos(Limiter limiter, String[] asked) {

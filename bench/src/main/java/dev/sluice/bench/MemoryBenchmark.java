@@ -68,7 +68,7 @@ public class MemoryBenchmark {
   @State(Scope.Benchmark)
   public static class Sluice {
     private final Limiter limiter =
-        Limiter.of(
+        Limiter.owning(
             MemoryStore.create(),
             Rules.of(
                 rule("signIn", Limit.tokenBucket(CAPACITY, REFILL, PERIOD)),

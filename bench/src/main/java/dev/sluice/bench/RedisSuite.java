@@ -262,7 +262,8 @@ final class RedisSuite {
     all.add(Contenders.incr(uri));
     all.add(sluice(TOKEN_BUCKET));
     all.add(sluice(kind("fixedWindow", Limit.fixedWindow(100_000, HOUR))));
-    all.add(sluice(kind("slidingWindow", Limit.slidingWindow(100_000, HOUR, HOUR.dividedBy(PARTS)))));
+    all.add(
+        sluice(kind("slidingWindow", Limit.slidingWindow(100_000, HOUR, HOUR.dividedBy(PARTS)))));
     all.add(sluice(SLIDING_LOG));
     Rule plan =
         Rule.builder("plan")

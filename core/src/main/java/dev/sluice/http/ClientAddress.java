@@ -1,11 +1,12 @@
 package dev.sluice.http;
 
-import dev.sluice.Address;
 import dev.sluice.Facet;
-import dev.sluice.Network;
 import dev.sluice.Rule;
 import dev.sluice.Rules;
-import dev.sluice.Text;
+import dev.sluice.internal.Address;
+import dev.sluice.internal.InvalidValueException;
+import dev.sluice.internal.Network;
+import dev.sluice.internal.Text;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Collections;
@@ -52,9 +53,8 @@ public final class ClientAddress {
           return trail;
         }
       }
-      throw new IllegalArgumentException(
-          "forwarded header: %s (expected: x-forwarded-for or forwarded)"
-              .formatted(Text.quoted(text)));
+      throw InvalidValueException.of(
+          "forwarded header", Text.quoted(text), "x-forwarded-for or forwarded");
     }
 
     @Override
@@ -93,7 +93,7 @@ public final class ClientAddress {
    */
   public static ClientAddress trusting(Collection<String> proxies, Trail trail, int ipv6Bits) {
     if (ipv6Bits < 1 || ipv6Bits > 128) {
-      throw new IllegalArgumentException("IPv6 prefix: " + ipv6Bits + " (expected: 1 to 128)");
+      throw InvalidValueException.of("IPv6 prefix", Integer.toString(ipv6Bits), "1 to 128");
     }
     return new ClientAddress(proxies.stream().map(ClientAddress::proxy).toList(), trail, ipv6Bits);
   }
@@ -101,8 +101,8 @@ public final class ClientAddress {
   private static Network proxy(String text) {
     try {
       return Network.parse(text);
-    } catch (IllegalArgumentException unfit) {
-      throw new IllegalArgumentException("trusted proxy " + unfit.getMessage(), unfit);
+    } catch (InvalidValueException unfit) {
+      throw unfit.named("trusted proxy");
     }
   }
 
@@ -110,8 +110,7 @@ public final class ClientAddress {
   public String of(RequestParts request) {
     Address peer = Address.parse(request.peer());
     if (peer == null) {
-      throw new IllegalArgumentException(
-          "peer: %s (expected: an address)".formatted(Text.quoted(request.peer())));
+      throw InvalidValueException.of("peer", Text.quoted(request.peer()), "an address");
     }
     return text(trusted.isEmpty() || !isTrusted(peer) ? peer : walk(peer, request));
   }
@@ -136,9 +135,10 @@ public final class ClientAddress {
     Network range = client.indexOf('/') < 0 ? null : Network.parse(client);
     if (range == null || range.first().isV4() || range.bits() != ipv6Bits) {
       String listed = ipv6Bits == 128 ? "" : ", or an IPv6 range of /%d".formatted(ipv6Bits);
-      throw new IllegalArgumentException(
-          "%s (expected: an address such as 192.0.2.7 or 2001:db8::7%s)"
-              .formatted(Text.quoted(client), listed));
+      throw InvalidValueException.of(
+          null,
+          Text.quoted(client),
+          "an address such as 192.0.2.7 or 2001:db8::7%s".formatted(listed));
     }
     return range.toString();
   }

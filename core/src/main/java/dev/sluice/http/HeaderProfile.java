@@ -1,6 +1,7 @@
 package dev.sluice.http;
 
-import dev.sluice.Text;
+import dev.sluice.internal.InvalidValueException;
+import dev.sluice.internal.Text;
 import java.util.Arrays;
 import java.util.List;
 
@@ -34,8 +35,8 @@ public enum HeaderProfile {
       }
     }
     List<String> names = Arrays.stream(values()).map(HeaderProfile::toString).toList();
-    throw new IllegalArgumentException(
-        "headers: %s (expected: one of %s)".formatted(Text.quoted(text), String.join(", ", names)));
+    throw InvalidValueException.of(
+        "headers", Text.quoted(text), "one of %s".formatted(String.join(", ", names)));
   }
 
   boolean hasXRateLimit() {

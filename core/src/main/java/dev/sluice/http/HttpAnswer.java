@@ -2,7 +2,8 @@ package dev.sluice.http;
 
 import dev.sluice.Balance;
 import dev.sluice.Decision;
-import dev.sluice.Durations;
+import dev.sluice.internal.Durations;
+import dev.sluice.internal.WholeNumbers;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
 import java.util.LinkedHashMap;
@@ -77,7 +78,7 @@ public record HttpAnswer(int status, Map<String, String> headers, @Nullable Stri
 
   /** Whole seconds, rounded up: who waits that long has waited long enough. */
   static long seconds(long micros) {
-    return micros / 1_000_000 + (micros % 1_000_000 == 0 ? 0 : 1);
+    return WholeNumbers.ceilDiv(micros, 1_000_000);
   }
 
   private static String problem(Decision decision, int status, long retryMicros) {
@@ -93,10 +94,10 @@ public record HttpAnswer(int status, Map<String, String> headers, @Nullable Stri
     json.member("status", status);
     json.member("detail", detail(decision, retryMicros));
     json.member("violated-policies", violated);
-    json.member("retryAfterMs", retryMicros == Balance.NEVER ? null : millis(retryMicros));
     json.member(
-        "restrictedUntil",
-        decision.locked() ? (Long) decision.restrictedUntil().getAsLong() : null);
+        "retryAfterMs", retryMicros == Balance.NEVER ? null : Durations.ceilMillis(retryMicros));
+    json.member(
+        "restrictedUntil", decision.restrictedUntil().map(Instant::toEpochMilli).orElse(null));
     json.close();
     return json.toString();
   }
@@ -135,10 +136,5 @@ public record HttpAnswer(int status, Map<String, String> headers, @Nullable Stri
               wait);
     }
     return "%s; it will pass in %s.".formatted(what, wait);
-  }
-
-  /** Whole milliseconds, rounded up. */
-  private static long millis(long micros) {
-    return micros / 1_000 + (micros % 1_000 == 0 ? 0 : 1);
   }
 }

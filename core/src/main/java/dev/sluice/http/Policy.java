@@ -2,7 +2,7 @@ package dev.sluice.http;
 
 import dev.sluice.Account;
 import dev.sluice.Balance;
-import dev.sluice.Durations;
+import dev.sluice.internal.Durations;
 import java.util.ArrayList;
 import java.util.List;
 

@@ -1,10 +1,11 @@
 package dev.sluice.http;
 
-import dev.sluice.Bounds;
 import dev.sluice.Facet;
 import dev.sluice.Identity;
 import dev.sluice.Rule;
 import dev.sluice.Rules;
+import dev.sluice.internal.Bounds;
+import dev.sluice.internal.InvalidValueException;
 import java.nio.ByteBuffer;
 import java.nio.charset.CharacterCodingException;
 import java.nio.charset.StandardCharsets;
@@ -120,9 +121,8 @@ public final class RequestFacets {
     }
     try {
       return client.counted(value);
-    } catch (IllegalArgumentException unfit) {
-      throw new IllegalArgumentException(
-          "facet '%s': %s".formatted(name, unfit.getMessage()), unfit);
+    } catch (InvalidValueException unfit) {
+      throw unfit.named("facet '" + name + "'");
     }
   }
 

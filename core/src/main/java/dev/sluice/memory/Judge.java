@@ -1,13 +1,13 @@
 package dev.sluice.memory;
 
 import dev.sluice.Balance;
-import dev.sluice.Charge;
-import dev.sluice.Durations;
 import dev.sluice.Intent;
 import dev.sluice.Lock;
-import dev.sluice.Plan;
 import dev.sluice.Terms;
-import dev.sluice.Verdict;
+import dev.sluice.internal.Durations;
+import dev.sluice.store.Charge;
+import dev.sluice.store.Plan;
+import dev.sluice.store.Verdict;
 import org.jspecify.annotations.Nullable;
 
 /**

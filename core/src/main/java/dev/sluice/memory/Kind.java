@@ -3,6 +3,7 @@ package dev.sluice.memory;
 import dev.sluice.Balance;
 import dev.sluice.Limit;
 import dev.sluice.Receipt;
+import dev.sluice.internal.WholeNumbers;
 
 /**
  * How a kind of limit counts, on the numbers that a {@link Row} keeps for it.
@@ -89,16 +90,12 @@ abstract class Kind {
     if (excess > 0) {
       drop(row, excess);
     }
-    return cost - counted + ceilDiv(excess, scale);
+    return cost - counted + WholeNumbers.ceilDiv(excess, scale);
   }
 
   /** Has nothing left at a moment, whatever it was. */
   final void exhaust(Row row, long now) {
     add(row, now, most);
-  }
-
-  static long ceilDiv(long a, long b) {
-    return (a + b - 1) / b;
   }
 
   // What each kind says

@@ -1,6 +1,6 @@
 package dev.sluice.memory;
 
-import dev.sluice.StoreFullException;
+import dev.sluice.store.StoreFullException;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentSkipListMap;

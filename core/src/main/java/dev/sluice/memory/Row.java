@@ -1,8 +1,8 @@
 package dev.sluice.memory;
 
-import dev.sluice.Durations;
 import dev.sluice.Lock;
 import dev.sluice.Receipt;
+import dev.sluice.internal.Durations;
 import org.jspecify.annotations.Nullable;
 
 /**

@@ -1,11 +1,11 @@
 package dev.sluice.memory;
 
 import dev.sluice.Balance;
-import dev.sluice.CallName;
-import dev.sluice.Charge;
 import dev.sluice.Decision;
-import dev.sluice.Plan;
-import dev.sluice.Store;
+import dev.sluice.store.CallName;
+import dev.sluice.store.Charge;
+import dev.sluice.store.Plan;
+import dev.sluice.store.Store;
 import org.jspecify.annotations.Nullable;
 
 /**

@@ -2,6 +2,7 @@ package dev.sluice.memory;
 
 import dev.sluice.Limit;
 import dev.sluice.Receipt;
+import dev.sluice.internal.WholeNumbers;
 
 /**
  * Token bucket: in any interval of length t it admits at most capacity + refill · t / period.
@@ -67,12 +68,12 @@ final class TokenBucket extends Kind {
 
   @Override
   long opensAfter(Row row, long now, long amount) {
-    return ceilDiv(amount, unitsPerMicro);
+    return WholeNumbers.ceilDiv(amount, unitsPerMicro);
   }
 
   @Override
   long resetAfter(Row row, long now) {
-    return ceilDiv(used(row, now), unitsPerMicro);
+    return WholeNumbers.ceilDiv(used(row, now), unitsPerMicro);
   }
 
   @Override
@@ -87,7 +88,7 @@ final class TokenBucket extends Kind {
     long back = Math.min(lacks, Math.min(amount, Math.max(left, own)));
     row.numbers[at] = Math.max(0, row.numbers[at] - back);
     boolean isLastTake = lacks == left;
-    return isLastTake ? 0 : ceilDiv(back, scale);
+    return isLastTake ? 0 : WholeNumbers.ceilDiv(back, scale);
   }
 
   /** Units without those of so many tokens. Fewer given back than before: the row was lost. */
@@ -106,6 +107,6 @@ final class TokenBucket extends Kind {
 
   /** What another bucket lacked, as tokens of this one. */
   private long asTokens(Kind from, long units) {
-    return Math.min(ceilDiv(units, from.scale), (most + debt) / scale) * scale;
+    return Math.min(WholeNumbers.ceilDiv(units, from.scale), (most + debt) / scale) * scale;
   }
 }

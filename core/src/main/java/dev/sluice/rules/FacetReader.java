@@ -1,7 +1,7 @@
 package dev.sluice.rules;
 
 import dev.sluice.Facet;
-import dev.sluice.Text;
+import dev.sluice.internal.Text;
 import java.util.ArrayList;
 import java.util.EnumSet;
 import java.util.LinkedHashMap;
@@ -73,9 +73,7 @@ final class FacetReader {
       Facet.Source source = WHOLE.get(scalar.text());
       if (source == null) {
         String advice =
-            Text.nearest(scalar.text(), WHOLE.keySet())
-                .map(near -> "did you mean '" + near + "'?")
-                .orElse(FORMS);
+            Text.nearest(scalar.text(), WHOLE.keySet()).map(Text::didYouMean).orElse(FORMS);
         facets.fail(line, shown + " is " + scalar.described(), advice);
         return null;
       }

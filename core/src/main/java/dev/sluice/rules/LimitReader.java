@@ -1,9 +1,10 @@
 package dev.sluice.rules;
 
 import dev.sluice.Cycle;
-import dev.sluice.Durations;
 import dev.sluice.Limit;
-import dev.sluice.Text;
+import dev.sluice.internal.Durations;
+import dev.sluice.internal.InvalidValueException;
+import dev.sluice.internal.Text;
 import java.time.DayOfWeek;
 import java.time.Duration;
 import java.time.ZoneId;
@@ -95,7 +96,7 @@ final class LimitReader {
     Collection<String> known = KINDS.get(name);
     if (known == null) {
       String found = "the kind of limit is " + Text.quoted(name);
-      section.fail(kind.key().line(), found, Findings.advice(name, KINDS.keySet()));
+      section.fail(kind.key().line(), found, Text.advice(name, KINDS.keySet()));
       return null;
     }
     Section parts = section.inner(name, kind.key().line(), kind.value(), known);
@@ -131,15 +132,15 @@ final class LimitReader {
           .formatted(count, unit == null ? "day" : unit, zone);
     }
     return Durations.ofWords(time)
-        .map(span -> "did you mean '%s per %s'?".formatted(count, span))
+        .map(span -> Text.didYouMean(count + " per " + span))
         .orElse(FORMS);
   }
 
   private static <T> T named(String name, Supplier<T> reader) {
     try {
       return reader.get();
-    } catch (IllegalArgumentException unfit) {
-      throw new IllegalArgumentException(name + ": " + unfit.getMessage(), unfit);
+    } catch (InvalidValueException unfit) {
+      throw unfit.named(name);
     }
   }
 
@@ -221,7 +222,7 @@ final class LimitReader {
       return Cycle.every(Values.duration(per));
     } catch (IllegalArgumentException unfit) {
       if (UNITS.containsKey(per.toLowerCase(Locale.ROOT))) {
-        throw Values.unfit(Text.quoted(per), Findings.advice(per, UNITS.keySet()));
+        throw Values.unfit(Text.quoted(per), Text.advice(per, UNITS.keySet()));
       }
       throw unfit;
     }

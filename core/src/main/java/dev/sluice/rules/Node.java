@@ -1,6 +1,6 @@
 package dev.sluice.rules;
 
-import dev.sluice.Text;
+import dev.sluice.internal.Text;
 import java.util.List;
 
 /** A part of a YAML file, with the line it begins on. */

@@ -57,7 +57,7 @@ public final class RuleErrors extends IllegalArgumentException {
     this.problems = List.copyOf(problems);
   }
 
-  static RuleErrors of(String file, int line, String found, String advice) {
+  public static RuleErrors of(String file, int line, String found, String advice) {
     return new RuleErrors(List.of(new Problem(file, line, null, found, advice)));
   }
 

@@ -48,7 +48,7 @@ public final class RuleFiles {
   }
 
   /** The bytes of a file, of which never more are read than a rule file may have. */
-  static byte[] bytes(Path file) {
+  public static byte[] bytes(Path file) {
     String name = file.toString();
     try (InputStream in = Files.newInputStream(file)) {
       byte[] bytes = in.readNBytes(LARGEST_BYTES + 1);

@@ -1,15 +1,16 @@
 package dev.sluice.rules;
 
-import dev.sluice.Bounds;
 import dev.sluice.Facet;
 import dev.sluice.Identity;
 import dev.sluice.Limit;
 import dev.sluice.Lock;
-import dev.sluice.Network;
 import dev.sluice.OnStoreFailure;
 import dev.sluice.Rule;
 import dev.sluice.Terms;
-import dev.sluice.Text;
+import dev.sluice.internal.Bounds;
+import dev.sluice.internal.InvalidValueException;
+import dev.sluice.internal.Network;
+import dev.sluice.internal.Text;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -94,7 +95,7 @@ final class RuleReader {
     String built = name;
     try {
       Rule.checkName(name);
-    } catch (IllegalArgumentException unfit) {
+    } catch (InvalidValueException unfit) {
       findings.add(line, null, "rule", unfit);
       built = "unnamed"; // told once: what is left to find does not depend on the name
     }
@@ -128,16 +129,23 @@ final class RuleReader {
         : section.build(
             "the rule",
             () ->
-                new Rule(
-                    name,
-                    by,
-                    terms,
-                    overrides,
-                    exempt,
-                    enforced,
-                    missing,
-                    onStoreFailure,
-                    colocate));
+                rule(by, terms, overrides, exempt)
+                    .enforced(enforced)
+                    .missing(missing)
+                    .onStoreFailure(onStoreFailure)
+                    .colocate(colocate)
+                    .build());
+  }
+
+  private Rule.Builder rule(
+      List<String> by,
+      Terms terms,
+      List<Rule.Special> overrides,
+      List<Map<String, String>> exempt) {
+    Rule.Builder builder = Rule.builder(name).by(by).terms(terms);
+    overrides.forEach(each -> builder.override(each.when(), each.until(), each.terms()));
+    exempt.forEach(builder::exempt);
+    return builder;
   }
 
   // ---- Who is counted -------------------------------------------------------------------------
@@ -175,7 +183,7 @@ final class RuleReader {
   private void checkFacet(String facet) {
     Facet.checkName(facet);
     if (!facetNames.isEmpty() && !facetNames.contains(facet)) {
-      String advice = Findings.advice(facet, facetNames);
+      String advice = Text.advice(facet, facetNames);
       throw Values.unfit(
           "the unknown facet " + Text.quoted(facet),
           advice.startsWith("expected")
@@ -213,7 +221,7 @@ final class RuleReader {
     try {
       Identity.of("x", text);
       return text;
-    } catch (IllegalArgumentException unfit) {
+    } catch (InvalidValueException unfit) {
       // The value may be a secret, so it is not shown.
       throw Values.unfit(
           "a value that no call can have",
@@ -232,7 +240,7 @@ final class RuleReader {
     Network range;
     try {
       range = Facet.range(facet, value, facets);
-    } catch (IllegalArgumentException unfit) {
+    } catch (InvalidValueException unfit) {
       values.build(
           facet,
           () -> {

@@ -1,13 +1,14 @@
 package dev.sluice.rules;
 
-import dev.sluice.Durations;
 import dev.sluice.Facet;
 import dev.sluice.Limit;
 import dev.sluice.Lock;
 import dev.sluice.Rule;
 import dev.sluice.Rules;
 import dev.sluice.Terms;
-import dev.sluice.Text;
+import dev.sluice.UnknownRuleException;
+import dev.sluice.internal.Durations;
+import dev.sluice.internal.Text;
 import java.math.BigInteger;
 import java.time.Duration;
 import java.time.InstantSource;
@@ -46,9 +47,7 @@ public final class RuleWords {
   public static List<String> explain(Rules rules, String name, InstantSource clock) {
     Rule rule = rules.find(name);
     if (rule == null) {
-      String advice = Findings.advice(name, rules.all().stream().map(Rule::name).toList());
-      throw new IllegalArgumentException(
-          "rule %s: unknown (%s)".formatted(Text.quoted(name), advice));
+      throw new UnknownRuleException(name, rules.all().stream().map(Rule::name).toList());
     }
     List<String> lines = new ArrayList<>();
     lines.add(whoIsCounted(rule));

@@ -1,6 +1,7 @@
 package dev.sluice.rules;
 
-import dev.sluice.Text;
+import dev.sluice.internal.InvalidValueException;
+import dev.sluice.internal.Text;
 import java.util.Collection;
 import java.util.LinkedHashMap;
 import java.util.Map;
@@ -41,7 +42,7 @@ final class Section {
         findings.add(at, rule, found, "expected: once");
       } else if (known != null && !known.contains(key)) {
         String found = "key " + Text.quoted(key) + " is unknown";
-        findings.add(at, rule, found, Findings.advice(key, known));
+        findings.add(at, rule, found, Text.advice(key, known));
       } else {
         values.put(key, entry.value());
       }
@@ -107,7 +108,7 @@ final class Section {
   <T> @Nullable T read(String key, Node node, Function<Node, T> reader) {
     try {
       return reader.apply(node);
-    } catch (IllegalArgumentException unfit) {
+    } catch (InvalidValueException unfit) {
       int at = node instanceof Node.Scalar scalar ? scalar.line() : line(key);
       findings.add(at, rule, key, unfit);
       return null;
@@ -118,8 +119,8 @@ final class Section {
   <T> @Nullable T build(String key, Supplier<T> builder) {
     try {
       return builder.get();
-    } catch (IllegalArgumentException unfit) {
-      String name = Findings.nameIn(unfit);
+    } catch (InvalidValueException unfit) {
+      String name = unfit.name();
       findings.add(line(name == null || !has(name) ? key : name), rule, key, unfit);
       return null;
     }

@@ -1,10 +1,10 @@
 package dev.sluice.rules;
 
-import dev.sluice.Durations;
 import dev.sluice.Limit;
 import dev.sluice.Lock;
 import dev.sluice.Rule;
 import dev.sluice.Terms;
+import dev.sluice.internal.Durations;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;

@@ -1,8 +1,9 @@
 package dev.sluice.rules;
 
-import dev.sluice.Durations;
 import dev.sluice.Limit;
-import dev.sluice.Text;
+import dev.sluice.internal.Durations;
+import dev.sluice.internal.InvalidValueException;
+import dev.sluice.internal.Text;
 import java.math.BigInteger;
 import java.time.DateTimeException;
 import java.time.Duration;
@@ -22,7 +23,7 @@ final class Values {
   private Values() {}
 
   static IllegalArgumentException unfit(String found, String advice) {
-    return new IllegalArgumentException(found + " (" + advice + ")");
+    return InvalidValueException.advising(null, found, advice);
   }
 
   static String text(Node node) {
@@ -80,7 +81,7 @@ final class Values {
     String text = text(node, "expected: one of " + String.join(", ", possible));
     T value = words.get(text);
     if (value == null) {
-      throw unfit(Text.quoted(text), Findings.advice(text, possible));
+      throw unfit(Text.quoted(text), Text.advice(text, possible));
     }
     return value;
   }
@@ -100,7 +101,7 @@ final class Values {
     try {
       return ZoneId.of(text);
     } catch (DateTimeException e) {
-      String advice = region(text).map(near -> "did you mean '" + near + "'?").orElse(expected);
+      String advice = region(text).map(Text::didYouMean).orElse(expected);
       throw unfit(Text.quoted(text), advice);
     }
   }

@@ -1,11 +1,12 @@
 package dev.sluice.rules;
 
-import dev.sluice.Durations;
 import dev.sluice.Limit;
 import dev.sluice.Lock;
 import dev.sluice.Rule;
 import dev.sluice.Rules;
-import dev.sluice.Text;
+import dev.sluice.internal.Durations;
+import dev.sluice.internal.InvalidValueException;
+import dev.sluice.internal.Text;
 import java.io.StringReader;
 import java.time.Duration;
 import java.util.Arrays;
@@ -117,8 +118,7 @@ final class XmlRules {
     if (depth > 1) {
       findings.add(tag.line, null, "<" + name + "> within a setting", "expected: attributes only");
     } else if (!name.equals(wanted)) {
-      findings.add(
-          tag.line, null, "element <" + name + ">", Findings.advice(name, List.of(wanted)));
+      findings.add(tag.line, null, "element <" + name + ">", Text.advice(name, List.of(wanted)));
     } else if (depth == 1) {
       setting(attributes(xml, tag, ATTRIBUTES), tag);
     } else {
@@ -140,7 +140,7 @@ final class XmlRules {
       } else {
         String unknown = "attribute " + Text.quoted(name) + " is unknown";
         String rule = ruleName(xml.getAttributeValue(null, "Action"));
-        findings.add(tag.line(name), rule, unknown, Findings.advice(name, known));
+        findings.add(tag.line(name), rule, unknown, Text.advice(name, known));
       }
     }
     return found;
@@ -179,10 +179,8 @@ final class XmlRules {
       int line = tag.line("BlockDuration");
       TermsDoubts.find(built.terms())
           .forEach(doubt -> findings.warn(line, rule, doubt.found(), doubt.advice()));
-    } catch (IllegalArgumentException unfit) {
-      String message = String.valueOf(unfit.getMessage()).replaceFirst("^limit: ", "");
-      findings.add(
-          tag.line("LimitCount"), rule, "LimitCount", new IllegalArgumentException(message, unfit));
+    } catch (InvalidValueException unfit) {
+      findings.add(tag.line("LimitCount"), rule, "LimitCount", unfit.named("LimitCount"));
     }
   }
 
@@ -194,7 +192,7 @@ final class XmlRules {
     }
     try {
       Rule.checkName(action);
-    } catch (IllegalArgumentException unfit) {
+    } catch (InvalidValueException unfit) {
       findings.add(tag.line("Action"), null, "rule", unfit);
     }
   }
@@ -225,7 +223,7 @@ final class XmlRules {
         throw Values.unfit(String.valueOf(number), "expected: " + bound);
       }
       return number;
-    } catch (IllegalArgumentException unfit) {
+    } catch (InvalidValueException unfit) {
       findings.add(tag.line(name), rule, name, unfit);
       return null;
     }

@@ -1,6 +1,6 @@
 package dev.sluice.rules;
 
-import dev.sluice.Text;
+import dev.sluice.internal.Text;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.Iterator;

@@ -5,9 +5,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.Cycle;
 import dev.sluice.Decision;
-import dev.sluice.Durations;
 import dev.sluice.Limit;
 import dev.sluice.Rule;
+import dev.sluice.internal.Durations;
 import java.time.DayOfWeek;
 import java.time.Duration;
 import java.time.Instant;

@@ -4,11 +4,11 @@ import static dev.sluice.contract.Scene.rule;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.Decision;
-import dev.sluice.Durations;
 import dev.sluice.Limit;
 import dev.sluice.Limiter;
 import dev.sluice.Lock;
 import dev.sluice.Rule;
+import dev.sluice.internal.Durations;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -131,7 +131,8 @@ public interface ChangeContract {
     assertThat(scene.told(scene.peek(rule(Limit.tokenBucket(2, 2, Duration.ofSeconds(1))), 1)))
         .isEqualTo("denied [0 of 2, retry 1s500ms, reset 2s]");
     assertThat(
-            scene.told(scene.peek(rule(Limit.tokenBucket(2, 2, Duration.ofSeconds(1)).withDebt(0)), 1)))
+            scene.told(
+                scene.peek(rule(Limit.tokenBucket(2, 2, Duration.ofSeconds(1)).withDebt(0)), 1)))
         .isEqualTo("denied [0 of 2, retry 500ms, reset 1s]");
   }
 

@@ -30,7 +30,8 @@ public interface CostsContract {
 
   private static Limiter limiter(Scene scene) {
     return scene.limiter(
-        named("requests", Limit.fixedWindow(10, MINUTE)), named("tokens", Limit.slidingLog(1_000, MINUTE)));
+        named("requests", Limit.fixedWindow(10, MINUTE)),
+        named("tokens", Limit.slidingLog(1_000, MINUTE)));
   }
 
   private static Call both() {
@@ -87,7 +88,8 @@ public interface CostsContract {
     Limiter limiter = limiter(scene());
     Receipt receipt = Scene.receipt(limiter.decide(both()));
 
-    assertThat(await(limiter.settleAsync(receipt, Settlement.CONFIRMED.costing("tokens", 150))).done())
+    assertThat(
+            await(limiter.settleAsync(receipt, Settlement.CONFIRMED.costing("tokens", 150))).done())
         .isTrue();
 
     assertThat(left(limiter)).containsExactly(9L, 850L);
@@ -116,7 +118,8 @@ public interface CostsContract {
                     .build());
     Settlement settlement = Settlement.CONFIRMED.costing("tokens", 500).costing("requests", 3);
     Receipt some = Scene.receipt(limiter.decide(both()));
-    Receipt none = Scene.receipt(await(limiter.decideAsync(Call.of("tokens", ANN).costing("tokens", 400))));
+    Receipt none =
+        Scene.receipt(await(limiter.decideAsync(Call.of("tokens", ANN).costing("tokens", 400))));
 
     assertThat(await(limiter.settleAsync(some, settlement)).done()).isTrue();
     assertThat(left(limiter)).containsExactly(7L);
@@ -129,7 +132,8 @@ public interface CostsContract {
     Limiter limiter = limiter(scene());
     Receipt receipt = Scene.receipt(limiter.decide(Call.of("requests", ANN)));
 
-    assertThatThrownBy(() -> limiter.settleAsync(receipt, Settlement.CONFIRMED.costing("tokens", 1)))
+    assertThatThrownBy(
+            () -> limiter.settleAsync(receipt, Settlement.CONFIRMED.costing("tokens", 1)))
         .isInstanceOf(IllegalArgumentException.class)
         .hasMessage("costs: rule 'tokens' (expected: a rule of the receipt)");
     assertThat(await(limiter.refundAsync(receipt))).isTrue();

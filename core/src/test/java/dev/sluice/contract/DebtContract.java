@@ -150,13 +150,23 @@ public interface DebtContract {
     Scene scene = scene();
     Limiter limiter =
         scene.limiter(
-            Rule.builder("few").by("member", "ip").limit(Limit.fixedWindow(5, Duration.ofHours(1))).build(),
-            Rule.builder("some").by("member").limit(Limit.slidingLog(8, Duration.ofHours(1))).build(),
-            Rule.builder("many").by("member").limit(Limit.fixedWindow(90, Duration.ofHours(1))).build());
+            Rule.builder("few")
+                .by("member", "ip")
+                .limit(Limit.fixedWindow(5, Duration.ofHours(1)))
+                .build(),
+            Rule.builder("some")
+                .by("member")
+                .limit(Limit.slidingLog(8, Duration.ofHours(1)))
+                .build(),
+            Rule.builder("many")
+                .by("member")
+                .limit(Limit.fixedWindow(90, Duration.ofHours(1)))
+                .build());
     Call call =
         Call.of(List.of("few", "some", "many"), Scene.ANN.with("ip", "10.0.0.1")).costing(2);
 
-    Settled settled = await(limiter.settleAsync(Scene.receipt(limiter.decide(call)), Settlement.of(11)));
+    Settled settled =
+        await(limiter.settleAsync(Scene.receipt(limiter.decide(call)), Settlement.of(11)));
 
     assertThat(settled).isEqualTo(new Settled(true, Map.of("few", 12L, "some", 3L)));
     assertThat(settled.uncharged()).isEqualTo(15);

@@ -3,9 +3,9 @@ package dev.sluice.contract;
 import static dev.sluice.contract.Scene.rule;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.sluice.Durations;
 import dev.sluice.Limit;
 import dev.sluice.Rule;
+import dev.sluice.internal.Durations;
 import java.time.Duration;
 import org.junit.jupiter.api.Test;
 

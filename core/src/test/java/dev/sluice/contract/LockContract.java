@@ -7,13 +7,13 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.Account;
 import dev.sluice.Decision;
-import dev.sluice.Durations;
 import dev.sluice.Identity;
 import dev.sluice.Limit;
 import dev.sluice.Limiter;
 import dev.sluice.Lock;
 import dev.sluice.Restriction;
 import dev.sluice.Rule;
+import dev.sluice.internal.Durations;
 import java.time.Duration;
 import java.util.List;
 import org.junit.jupiter.api.Test;
@@ -41,8 +41,7 @@ public interface LockContract {
 
     assertThat(scene.told(fourth))
         .isEqualTo("denied [0 of 3, retry 30m, reset 29m59s, locked 30m]");
-    assertThat(fourth.restrictedUntil())
-        .hasValue(Scene.START.plusSeconds(1 + 30 * 60).toEpochMilli());
+    assertThat(fourth.restrictedUntil()).hasValue(Scene.START.plusSeconds(1 + 30 * 60));
   }
 
   @Test
@@ -53,7 +52,7 @@ public interface LockContract {
     scene.clock.advanceMicros(1);
 
     assertThat(scene.take(rule, 1).restrictedUntil())
-        .hasValue(Scene.START.plusSeconds(30 * 60).toEpochMilli() + 1);
+        .hasValue(Scene.START.plusSeconds(30 * 60).plusMillis(1));
   }
 
   @Test
@@ -65,8 +64,7 @@ public interface LockContract {
 
     for (int i = 0; i < 29; i++) {
       scene.clock.advance(Duration.ofMinutes(1));
-      assertThat(scene.take(rule, 1).restrictedUntil())
-          .hasValue(Scene.START.plusSeconds(30 * 60).toEpochMilli());
+      assertThat(scene.take(rule, 1).restrictedUntil()).hasValue(Scene.START.plusSeconds(30 * 60));
     }
     scene.clock.advanceMicros(59_999_999);
     assertThat(scene.told(scene.take(rule, 1)))
@@ -95,7 +93,8 @@ public interface LockContract {
   @Test
   default void retryAfterIsTheLaterOfTheLocksEndAndTheRoom() {
     Scene scene = scene();
-    Rule rule = signIn(Limit.fixedWindow(1, Duration.ofHours(1))).lock(Duration.ofMinutes(1)).build();
+    Rule rule =
+        signIn(Limit.fixedWindow(1, Duration.ofHours(1))).lock(Duration.ofMinutes(1)).build();
     scene.take(rule, 1);
 
     assertThat(scene.told(scene.take(rule, 1)))
@@ -194,7 +193,8 @@ public interface LockContract {
   default void lockIsSetListedAndLiftedByHand() {
     Scene scene = scene();
     Rule rule = signIn().build();
-    Rule other = Rule.builder("other").by("member").limit(Limit.slidingLog(1, Duration.ofDays(1))).build();
+    Rule other =
+        Rule.builder("other").by("member").limit(Limit.slidingLog(1, Duration.ofDays(1))).build();
     Limiter limiter = scene.limiter(rule, other);
     Restriction expected =
         new Restriction(new Account("signIn", ANN), Scene.START.plus(Duration.ofHours(1)), "fraud");
@@ -229,7 +229,7 @@ public interface LockContract {
             new Restriction(
                 new Account("signIn", ANN), Scene.START.plus(Duration.ofMinutes(2)), "short"));
     assertThat(scene.take(rule, 1).restrictedUntil())
-        .hasValue(Scene.START.plus(Duration.ofMinutes(2)).toEpochMilli());
+        .hasValue(Scene.START.plus(Duration.ofMinutes(2)));
   }
 
   @Test
@@ -248,7 +248,8 @@ public interface LockContract {
   @Test
   default void lockEarnedAfterOneByHandHasItsOwnReason() {
     Scene scene = scene();
-    Rule rule = signIn(Limit.slidingLog(1, Duration.ofSeconds(1))).lock(Duration.ofMinutes(1)).build();
+    Rule rule =
+        signIn(Limit.slidingLog(1, Duration.ofSeconds(1))).lock(Duration.ofMinutes(1)).build();
     await(scene.limiter(rule).lockAsync("signIn", ANN, Duration.ofMinutes(1), "by hand"));
     scene.clock.advance(Duration.ofMinutes(1));
     overdraw(scene, rule);
@@ -277,7 +278,8 @@ public interface LockContract {
   default void liftingWhereThereIsNoLockChangesNothing() {
     Scene scene = scene();
     for (boolean keepUsage : new boolean[] {true, false}) {
-      Rule rule = signIn(Limit.slidingLog(3, Duration.ofMinutes(10))).lock(Duration.ofHours(1)).build();
+      Rule rule =
+          signIn(Limit.slidingLog(3, Duration.ofMinutes(10))).lock(Duration.ofHours(1)).build();
       scene.reset(rule);
       scene.take(rule, 2);
       scene.clock.advanceMicros(1);
@@ -291,7 +293,8 @@ public interface LockContract {
   @Test
   default void liftedLockIsFollowedByWhatTheCallerCanDoNow() {
     Scene scene = scene();
-    Rule rule = signIn(Limit.slidingLog(3, Duration.ofMinutes(10))).lock(Duration.ofHours(1)).build();
+    Rule rule =
+        signIn(Limit.slidingLog(3, Duration.ofMinutes(10))).lock(Duration.ofHours(1)).build();
     scene.take(rule, 3);
     scene.take(rule, 1);
     scene.clock.advance(Duration.ofMinutes(1));

@@ -6,13 +6,14 @@ import static dev.sluice.contract.Scene.await;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.Decision;
-import dev.sluice.Durations;
 import dev.sluice.Limit;
 import dev.sluice.Lock;
 import dev.sluice.Receipt;
 import dev.sluice.Rule;
 import dev.sluice.Terms;
+import dev.sluice.internal.Durations;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
@@ -66,7 +67,7 @@ public interface LockPointContract {
       assertThat(third.allowed()).as("%s", limit).isTrue();
       assertThat(third.restrictedUntil())
           .as("%s", limit)
-          .hasValue(scene.clock.instant().plus(LOCK).toEpochMilli());
+          .hasValue(scene.clock.instant().plus(LOCK));
       Decision fourth = scene.take(rule, 1);
       assertThat(fourth.allowed()).as("%s", limit).isFalse();
       assertThat(fourth.restrictedUntil()).as("%s", limit).isEqualTo(third.restrictedUntil());
@@ -109,11 +110,12 @@ public interface LockPointContract {
   @Test
   default void onDenialEveryDenialOutsideALockBeginsTheNext() {
     Scene scene = scene();
-    Rule rule = codes(Limit.fixedWindow(1, Duration.ofHours(1))).lock(Duration.ofMinutes(1)).build();
+    Rule rule =
+        codes(Limit.fixedWindow(1, Duration.ofHours(1))).lock(Duration.ofMinutes(1)).build();
     scene.take(rule, 1);
     for (int i = 0; i < 3; i++) {
       assertThat(scene.take(rule, 1).restrictedUntil())
-          .hasValue(scene.clock.instant().plusSeconds(60).toEpochMilli());
+          .hasValue(scene.clock.instant().plusSeconds(60));
       scene.clock.advance(Duration.ofMinutes(1));
     }
   }
@@ -122,7 +124,7 @@ public interface LockPointContract {
   default void callsDuringALockNeverExtendIt() {
     Scene scene = scene();
     Rule rule = onLimit(Limit.slidingLog(2, Duration.ofSeconds(10)));
-    long end = scene.clock.instant().plus(LOCK).toEpochMilli();
+    Instant end = scene.clock.instant().plus(LOCK);
     scene.take(rule, 2);
     for (int i = 0; i < 20; i++) {
       scene.clock.advance(Duration.ofMinutes(1));
@@ -168,7 +170,10 @@ public interface LockPointContract {
   default void shadowRuleLocksInShadow() {
     Scene scene = scene();
     Rule rule =
-        codes(Limit.slidingLog(2, Duration.ofSeconds(10))).lock(Lock.of(LOCK).onLimit()).shadow().build();
+        codes(Limit.slidingLog(2, Duration.ofSeconds(10)))
+            .lock(Lock.of(LOCK).onLimit())
+            .shadow()
+            .build();
 
     Decision second = scene.take(rule, 2);
 

@@ -1,6 +1,6 @@
 package dev.sluice.contract;
 
-import dev.sluice.Durations;
+import dev.sluice.internal.Durations;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.InstantSource;

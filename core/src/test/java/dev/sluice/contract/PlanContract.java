@@ -66,8 +66,12 @@ public interface PlanContract {
   default void rulesOfOneCallAreTakenTogether() {
     Scene scene = scene();
     Rule burst =
-        Rule.builder("burst").by("member").limit(Limit.tokenBucket(1, 1, Duration.ofSeconds(1))).build();
-    Rule daily = Rule.builder("daily").by("member").limit(Limit.fixedWindow(5, Duration.ofDays(1))).build();
+        Rule.builder("burst")
+            .by("member")
+            .limit(Limit.tokenBucket(1, 1, Duration.ofSeconds(1)))
+            .build();
+    Rule daily =
+        Rule.builder("daily").by("member").limit(Limit.fixedWindow(5, Duration.ofDays(1))).build();
     Limiter limiter = scene.limiter(burst, daily);
     Call both = Call.of(List.of("burst", "daily", "burst"), ANN);
 
@@ -100,7 +104,8 @@ public interface PlanContract {
   @Test
   default void identitiesThatLookAlikeDoNotShareAnAccount() {
     Scene scene = scene();
-    Rule rule = Rule.builder("pair").by("a+b").limit(Limit.slidingLog(1, Duration.ofMinutes(1))).build();
+    Rule rule =
+        Rule.builder("pair").by("a+b").limit(Limit.slidingLog(1, Duration.ofMinutes(1))).build();
     List<Identity> alike =
         List.of(
             Identity.of("a", "x&b=y", "b", "z"),
@@ -129,9 +134,15 @@ public interface PlanContract {
   default void costFitsOnlyIfItFitsEverywhere() {
     Scene scene = scene();
     Rule small =
-        Rule.builder("small").by("member").limit(Limit.slidingLog(2, Duration.ofSeconds(5))).build();
+        Rule.builder("small")
+            .by("member")
+            .limit(Limit.slidingLog(2, Duration.ofSeconds(5)))
+            .build();
     Rule large =
-        Rule.builder("large").by("member").limit(Limit.slidingLog(9, Duration.ofSeconds(5))).build();
+        Rule.builder("large")
+            .by("member")
+            .limit(Limit.slidingLog(9, Duration.ofSeconds(5)))
+            .build();
     Call both = Call.of(List.of("small", "large"), BOB).costing(3);
 
     assertThat(scene.told(scene.limiter(small, large).decide(both)))

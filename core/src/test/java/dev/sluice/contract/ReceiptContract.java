@@ -132,7 +132,10 @@ public interface ReceiptContract {
   default void everyAccountOfThePlanIsSettled() {
     Scene scene = scene();
     Rule rule =
-        Rule.builder("both").by("member", "ip").limit(Limit.slidingLog(4, Duration.ofSeconds(10))).build();
+        Rule.builder("both")
+            .by("member", "ip")
+            .limit(Limit.slidingLog(4, Duration.ofSeconds(10)))
+            .build();
     Identity who = ANN.with("ip", "10.0.0.1");
     Receipt receipt = Scene.receipt(scene.take(rule, who, 4));
     assertThat(receipt.entries()).hasSize(2);

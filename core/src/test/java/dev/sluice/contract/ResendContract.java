@@ -149,8 +149,10 @@ public interface ResendContract {
   @Test
   default void idIsRememberedAsLongAsTheLongestLimitOfItsCall() {
     Scene scene = scene();
-    Rule quick = Rule.builder("quick").by("member").limit(Limit.fixedWindow(5, ofSeconds(1))).build();
-    Rule slow = Rule.builder("slow").by("member").limit(Limit.slidingLog(1, Duration.ofHours(1))).build();
+    Rule quick =
+        Rule.builder("quick").by("member").limit(Limit.fixedWindow(5, ofSeconds(1))).build();
+    Rule slow =
+        Rule.builder("slow").by("member").limit(Limit.slidingLog(1, Duration.ofHours(1))).build();
     Limiter limiter = scene.limiter(quick, slow);
     Call call = Call.of(List.of("quick", "slow"), ANN).withId("both");
     limiter.decide(call);
@@ -319,7 +321,8 @@ public interface ResendContract {
   default void receiptOfARepeatedAnswerGivesNothingToAccountsOfAnotherRule() {
     Scene scene = scene();
     Rule before = rule(Limit.fixedWindow(5, Duration.ofMinutes(10)));
-    Rule after = Rule.builder("test").by("ip").limit(Limit.fixedWindow(5, Duration.ofMinutes(10))).build();
+    Rule after =
+        Rule.builder("test").by("ip").limit(Limit.fixedWindow(5, Duration.ofMinutes(10))).build();
     Identity ip = Identity.of("ip", "10.0.0.1");
     Call call = Call.of("test", ip.with("member", "ann")).costing(2).withId("moved");
     scene.decide(before, call);

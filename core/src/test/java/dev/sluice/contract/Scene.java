@@ -5,7 +5,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.sluice.Balance;
 import dev.sluice.Call;
 import dev.sluice.Decision;
-import dev.sluice.Durations;
 import dev.sluice.Identity;
 import dev.sluice.Limit;
 import dev.sluice.Limiter;
@@ -13,7 +12,8 @@ import dev.sluice.Receipt;
 import dev.sluice.Rule;
 import dev.sluice.RuleSource;
 import dev.sluice.Rules;
-import dev.sluice.Store;
+import dev.sluice.internal.Durations;
+import dev.sluice.store.Store;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -58,7 +58,8 @@ public final class Scene {
 
   /** Of these, the kinds whose window has no edge at which all comes back. */
   public static List<Limit> everySlidingKind(long limit, Duration window) {
-    return List.of(Limit.slidingLog(limit, window), Limit.slidingWindow(limit, window, window.dividedBy(10)));
+    return List.of(
+        Limit.slidingLog(limit, window), Limit.slidingWindow(limit, window, window.dividedBy(10)));
   }
 
   /** How far beyond a limit it can be recorded. */
@@ -72,7 +73,7 @@ public final class Scene {
   }
 
   public Limiter limiter(Rule... rules) {
-    return Limiter.of(store, RuleSource.fixed(Rules.of(rules)), clock);
+    return Limiter.builder(store, RuleSource.fixed(Rules.of(rules))).clock(clock).build();
   }
 
   public Decision decide(Rule rule, Call call) {

@@ -67,7 +67,9 @@ public interface SettlementContract {
           .isEqualTo(new Settled(true, Map.of()));
       assertThat(scene.left(rule)).as("%s", limit).isEqualTo(3);
       scene.clock.advanceMicros(9_999_999);
-      assertThat(await(scene.limiter(rule).settleAsync(receipt, 3))).as("%s: again", limit).isFalse();
+      assertThat(await(scene.limiter(rule).settleAsync(receipt, 3)))
+          .as("%s: again", limit)
+          .isFalse();
       assertThat(scene.left(rule)).as("%s", limit).isEqualTo(3);
     }
   }

@@ -64,7 +64,8 @@ public interface SpecialContract {
   default void shadowRuleWithoutRoomTakesNothingWhileTheOthersAreTaken() {
     Scene scene = scene();
     Rule hard = members("hard", 9).build();
-    Rule shadow = Rule.builder("shadow").by("member", "ip").limit(Limit.slidingLog(1, TEN)).shadow().build();
+    Rule shadow =
+        Rule.builder("shadow").by("member", "ip").limit(Limit.slidingLog(1, TEN)).shadow().build();
     Limiter limiter = scene.limiter(hard, shadow);
     List<String> both = List.of("hard", "shadow");
     limiter.decide(Call.of(both, ANN.with("ip", "10.0.0.1")));
@@ -84,7 +85,9 @@ public interface SpecialContract {
     Rule rule =
         members("test", 2)
             .override(
-                Map.of("member", "ann"), Scene.START.plusSeconds(5), Terms.of(Limit.slidingLog(4, TEN)))
+                Map.of("member", "ann"),
+                Scene.START.plusSeconds(5),
+                Terms.of(Limit.slidingLog(4, TEN)))
             .build();
 
     assertThat(scene.told(scene.take(rule, ANN, 3))).isEqualTo("allowed [1 of 4, reset 10s]");
@@ -102,7 +105,8 @@ public interface SpecialContract {
     Scene scene = scene();
     Rule rule =
         members("test", 1)
-            .override(Map.of("member", "ann", "plan", "pro"), null, Terms.of(Limit.slidingLog(3, TEN)))
+            .override(
+                Map.of("member", "ann", "plan", "pro"), null, Terms.of(Limit.slidingLog(3, TEN)))
             .override(Map.of("member", "ann"), null, Terms.of(Limit.slidingLog(2, TEN)))
             .build();
 
@@ -163,7 +167,8 @@ public interface SpecialContract {
   @Test
   default void everyoneStandsBesideOtherIdentities() {
     Scene scene = scene();
-    Rule rule = Rule.builder("both").by("everyone", "member").limit(Limit.slidingLog(2, TEN)).build();
+    Rule rule =
+        Rule.builder("both").by("everyone", "member").limit(Limit.slidingLog(2, TEN)).build();
 
     assertThat(scene.told(scene.take(rule, ANN, 1)))
         .isEqualTo(

@@ -1,6 +1,6 @@
 package dev.sluice.contract;
 
-import dev.sluice.Store;
+import dev.sluice.store.Store;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 

@@ -1,11 +1,11 @@
 package dev.sluice.history;
 
 import dev.sluice.Balance;
-import dev.sluice.Charge;
-import dev.sluice.Durations;
 import dev.sluice.Intent;
 import dev.sluice.Lock;
 import dev.sluice.Terms;
+import dev.sluice.internal.Durations;
+import dev.sluice.store.Charge;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;

@@ -1,7 +1,7 @@
 package dev.sluice.history;
 
-import dev.sluice.Durations;
 import dev.sluice.Limit;
+import dev.sluice.internal.Durations;
 import java.math.BigInteger;
 import java.util.List;
 

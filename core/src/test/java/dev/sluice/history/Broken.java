@@ -1,14 +1,14 @@
 package dev.sluice.history;
 
 import dev.sluice.Balance;
-import dev.sluice.Charge;
 import dev.sluice.Decision;
-import dev.sluice.ForwardingStore;
 import dev.sluice.Intent;
-import dev.sluice.Plan;
 import dev.sluice.Receipt;
-import dev.sluice.Store;
 import dev.sluice.Terms;
+import dev.sluice.store.Charge;
+import dev.sluice.store.ForwardingStore;
+import dev.sluice.store.Plan;
+import dev.sluice.store.Store;
 import java.util.List;
 import java.util.concurrent.CompletionStage;
 import java.util.function.UnaryOperator;
@@ -68,7 +68,7 @@ class Broken extends ForwardingStore {
             decision -> {
               List<Balance> balances = decision.balances().stream().map(this::balance).toList();
               return decision instanceof Decision.Allowed allowed
-                  ? Decision.Allowed.of(balances, allowed::receipt)
+                  ? Decision.Allowed.of(balances, Decision.CountedBy.STORE, allowed::receipt)
                   : new Decision.Denied(balances);
             });
   }

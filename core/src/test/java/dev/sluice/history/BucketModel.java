@@ -1,8 +1,8 @@
 package dev.sluice.history;
 
 import dev.sluice.Balance;
-import dev.sluice.Durations;
 import dev.sluice.Limit;
+import dev.sluice.internal.Durations;
 import java.math.BigInteger;
 import java.util.HashMap;
 import java.util.Map;

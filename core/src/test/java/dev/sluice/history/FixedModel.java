@@ -1,7 +1,7 @@
 package dev.sluice.history;
 
-import dev.sluice.Durations;
 import dev.sluice.Limit;
+import dev.sluice.internal.Durations;
 
 /** An event of a fixed window leaves at the window's end. */
 final class FixedModel extends PartsModel {

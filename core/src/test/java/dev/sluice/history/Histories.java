@@ -1,8 +1,8 @@
 package dev.sluice.history;
 
-import dev.sluice.Store;
 import dev.sluice.contract.MovableClock;
 import dev.sluice.contract.Scene;
+import dev.sluice.store.Store;
 import java.lang.management.ManagementFactory;
 import java.util.function.Function;
 import java.util.function.LongConsumer;

@@ -2,13 +2,13 @@ package dev.sluice.history;
 
 import dev.sluice.Account;
 import dev.sluice.Balance;
-import dev.sluice.Charge;
-import dev.sluice.Durations;
 import dev.sluice.Intent;
-import dev.sluice.Plan;
 import dev.sluice.Receipt;
 import dev.sluice.Settled;
 import dev.sluice.Settlement;
+import dev.sluice.internal.Durations;
+import dev.sluice.store.Charge;
+import dev.sluice.store.Plan;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;

@@ -2,21 +2,21 @@ package dev.sluice.history;
 
 import dev.sluice.Account;
 import dev.sluice.Call;
-import dev.sluice.Charge;
 import dev.sluice.Decision;
-import dev.sluice.Durations;
 import dev.sluice.Identity;
 import dev.sluice.Intent;
 import dev.sluice.Limit;
 import dev.sluice.Limiter;
-import dev.sluice.Plan;
 import dev.sluice.Rule;
 import dev.sluice.RuleSource;
 import dev.sluice.Rules;
 import dev.sluice.Settled;
 import dev.sluice.Settlement;
-import dev.sluice.Store;
 import dev.sluice.contract.MovableClock;
+import dev.sluice.internal.Durations;
+import dev.sluice.store.Charge;
+import dev.sluice.store.Plan;
+import dev.sluice.store.Store;
 import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -210,7 +210,8 @@ final class Promises {
       for (int i = 0; i < rule.terms().limits().size(); i++) {
         Limit limit = rule.terms().limits().get(i);
         Rule alone = Rule.builder(rule.name() + i).by("member").limit(limit).build();
-        Limiter limiter = Limiter.of(store, RuleSource.fixed(Rules.of(alone)), clock);
+        Limiter limiter =
+            Limiter.builder(store, RuleSource.fixed(Rules.of(alone))).clock(clock).build();
         Call one = Call.of(alone.name(), Identity.of("member", "ann"));
         boolean all = limiter.decide(one.costing(limit.quota() - 1)).allowed();
         boolean last = limiter.decide(one).allowed();

@@ -1,10 +1,10 @@
 package dev.sluice.history;
 
-import dev.sluice.Durations;
 import dev.sluice.Limit;
 import dev.sluice.Limit.FixedWindow;
 import dev.sluice.Limit.SlidingWindow;
 import dev.sluice.Limit.TokenBucket;
+import dev.sluice.internal.Durations;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;

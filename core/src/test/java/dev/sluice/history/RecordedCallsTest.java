@@ -100,7 +100,8 @@ class RecordedCallsTest {
     InstantSource clock = () -> Instant.EPOCH.plus(now[0], ChronoUnit.MICROS);
     Rules rules = Rules.of(Rule.builder("r").by("member").limit(limit).build());
     Played played = new Played(new ArrayList<>(), new ArrayList<>());
-    try (Limiter limiter = Limiter.of(MemoryStore.create(clock), RuleSource.fixed(rules), clock)) {
+    try (Limiter limiter =
+        Limiter.builder(MemoryStore.create(clock), RuleSource.fixed(rules)).clock(clock).build()) {
       for (int i = 0; i < 2_000; i++) {
         now[0] += random.nextInt(60_000);
         long cost = 1L + random.nextInt(2);

@@ -2,7 +2,6 @@ package dev.sluice.history;
 
 import dev.sluice.Account;
 import dev.sluice.Call;
-import dev.sluice.Charge;
 import dev.sluice.Decision;
 import dev.sluice.Identity;
 import dev.sluice.Limiter;
@@ -10,8 +9,9 @@ import dev.sluice.Receipt;
 import dev.sluice.RuleSource;
 import dev.sluice.Settled;
 import dev.sluice.Settlement;
-import dev.sluice.Store;
 import dev.sluice.contract.MovableClock;
+import dev.sluice.store.Charge;
+import dev.sluice.store.Store;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
@@ -31,7 +31,7 @@ public final class Replay {
     this.history = history;
     this.store = store;
     this.clock = clock;
-    this.limiter = Limiter.of(store, RuleSource.fixed(history.rules()), clock);
+    this.limiter = Limiter.builder(store, RuleSource.fixed(history.rules())).clock(clock).build();
   }
 
   /** Plays the steps that are wanted; the answer to any other is null. */

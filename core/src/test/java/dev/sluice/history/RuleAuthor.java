@@ -1,9 +1,9 @@
 package dev.sluice.history;
 
-import dev.sluice.Durations;
 import dev.sluice.Limit;
 import dev.sluice.Lock;
 import dev.sluice.Rule;
+import dev.sluice.internal.Durations;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;

@@ -178,7 +178,7 @@ class ClientAddressTest {
       })
   void looseRangesAreRefused(String range) {
     assertThatThrownBy(() -> ClientAddress.trusting(List.of(range)))
-        .hasMessageStartingWith("trusted proxy '" + range + "' (expected: ");
+        .hasMessageStartingWith("trusted proxy: '" + range + "' (expected: ");
   }
 
   @Test

@@ -27,7 +27,8 @@ class HttpAnswerTest {
   }
 
   private static Decision allowed(Balance... balances) {
-    return Decision.Allowed.of(List.of(balances), () -> new Receipt("-", 0, List.of()));
+    return Decision.Allowed.of(
+        List.of(balances), Decision.CountedBy.STORE, () -> new Receipt("-", 0, List.of()));
   }
 
   private static Decision denied(Balance... balances) {

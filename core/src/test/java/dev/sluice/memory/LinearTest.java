@@ -46,7 +46,7 @@ class LinearTest {
 
   private static Limiter limiter(Limit limit, String... by) {
     Rule rule = Rule.builder("test").by(by).limit(limit).missing(Rule.Missing.SKIP).build();
-    return Limiter.of(MemoryStore.create(MovableClock.at(Scene.START)), Rules.of(rule));
+    return Limiter.owning(MemoryStore.create(MovableClock.at(Scene.START)), Rules.of(rule));
   }
 
   private static int left(Decision decision) {

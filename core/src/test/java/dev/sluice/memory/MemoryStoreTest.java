@@ -12,10 +12,10 @@ import dev.sluice.Limiter;
 import dev.sluice.Receipt;
 import dev.sluice.Rule;
 import dev.sluice.Rules;
-import dev.sluice.Store;
 import dev.sluice.contract.MovableClock;
 import dev.sluice.contract.Scene;
 import dev.sluice.contract.StoreContract;
+import dev.sluice.store.Store;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -98,7 +98,7 @@ class MemoryStoreTest extends StoreContract {
     for (int i = 0; i < locked; i++) {
       assertThat(bounded.take(rule, member("locked", i), 1).restrictedUntil())
           .as("locked account %d", i)
-          .hasValue(Scene.START.plus(Duration.ofHours(1)).toEpochMilli());
+          .hasValue(Scene.START.plus(Duration.ofHours(1)));
     }
     clock.advanceMicros(1);
     assertThat(bounded.take(rule, member("locked", 0), 1).allowed()).isTrue();
@@ -218,7 +218,7 @@ class MemoryStoreTest extends StoreContract {
             .by("member", "ip", "member+ip")
             .limit(Limit.slidingLog(1_000_000, Duration.ofHours(1)))
             .build();
-    Limiter limiter = Limiter.of(tiny, Rules.of(rule));
+    Limiter limiter = Limiter.owning(tiny, Rules.of(rule));
     AtomicInteger done = new AtomicInteger();
     List<Thread> threads = new ArrayList<>();
     for (int t = 0; t < 6; t++) {

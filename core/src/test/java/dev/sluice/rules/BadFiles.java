@@ -9,7 +9,7 @@ import java.util.List;
 import java.util.stream.IntStream;
 
 /** Rule files that must be refused, each with the first complaint about it. */
-final class BadFiles {
+public final class BadFiles {
   private BadFiles() {}
 
   /**
@@ -49,7 +49,7 @@ final class BadFiles {
     ALL.add(new Bad(what, file, bytes, complaint, false));
   }
 
-  static byte[] utf8(String text) {
+  public static byte[] utf8(String text) {
     return text.getBytes(StandardCharsets.UTF_8);
   }
 

@@ -8,6 +8,8 @@ import dev.sluice.Decision;
 import dev.sluice.Identity;
 import dev.sluice.Limiter;
 import dev.sluice.memory.MemoryStore;
+import dev.sluice.rules.source.FileRules;
+import dev.sluice.rules.source.FileRulesTest;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -60,7 +62,7 @@ class ChangeUnderLoadTest {
     AtomicBoolean over = new AtomicBoolean();
     ExecutorService threads = Executors.newFixedThreadPool(THREADS);
     try (FileRules source = FileRules.watch(file);
-        Limiter limiter = Limiter.of(MemoryStore.create(STILL), source, STILL)) {
+        Limiter limiter = Limiter.builder(MemoryStore.create(STILL), source).clock(STILL).build()) {
       List<Future<?>> all = new ArrayList<>();
       for (int i = 0; i < THREADS; i++) {
         all.add(threads.submit(() -> ask(limiter, over)));

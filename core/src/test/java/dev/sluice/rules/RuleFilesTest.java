@@ -126,7 +126,8 @@ class RuleFilesTest {
                 .onStoreFailure(OnStoreFailure.DENY)
                 .build(),
             Rule.builder("calendar")
-                .limit(Limit.fixedWindow(1, Cycle.weekly(ZoneId.of("Asia/Taipei"), DayOfWeek.SUNDAY)))
+                .limit(
+                    Limit.fixedWindow(1, Cycle.weekly(ZoneId.of("Asia/Taipei"), DayOfWeek.SUNDAY)))
                 .limit(Limit.fixedWindow(2, Cycle.monthly(ZoneOffset.UTC, 15)))
                 .limit(Limit.fixedWindow(3, Cycle.yearly(ZoneOffset.UTC, 4, 1)))
                 .limit(Limit.fixedWindow(4, Duration.ofMinutes(90)))
@@ -254,7 +255,8 @@ class RuleFilesTest {
   @Test
   void jsonIsYaml() {
     assertThat(RuleFiles.parse("r.json", "{\"rules\": {\"a\": {\"limit\": \"1 per 1s\"}}}").all())
-        .containsExactly(Rule.builder("a").limit(Limit.slidingLog(1, Duration.ofSeconds(1))).build());
+        .containsExactly(
+            Rule.builder("a").limit(Limit.slidingLog(1, Duration.ofSeconds(1))).build());
   }
 
   @Test

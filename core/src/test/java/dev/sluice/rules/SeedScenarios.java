@@ -9,7 +9,8 @@ import dev.sluice.Identity;
 import dev.sluice.Limiter;
 import dev.sluice.RuleSource;
 import dev.sluice.Rules;
-import dev.sluice.Store;
+import dev.sluice.rules.source.PolledRules;
+import dev.sluice.store.Store;
 import java.io.IOException;
 import java.io.InputStream;
 import java.time.Duration;
@@ -17,7 +18,7 @@ import java.time.Instant;
 import java.time.InstantSource;
 import java.util.List;
 import java.util.Objects;
-import java.util.OptionalLong;
+import java.util.Optional;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.BooleanSupplier;
@@ -109,13 +110,13 @@ public abstract class SeedScenarios {
 
     Decision fourth = decide("SecureForgotAccount", "login", "ann@mail.example");
     assertThat(fourth.allowed()).isFalse();
-    assertThat(fourth.restrictedUntil()).isEqualTo(OptionalLong.of(end.toEpochMilli()));
+    assertThat(fourth.restrictedUntil()).isEqualTo(Optional.of(end));
     assertThat(fourth.retryAfter()).contains(Duration.ofMinutes(30));
 
     at(end.minusNanos(1_000));
     Decision tooEarly = decide("SecureForgotAccount", "login", "ann@mail.example");
     assertThat(tooEarly.allowed()).isFalse();
-    assertThat(tooEarly.restrictedUntil()).isEqualTo(OptionalLong.of(end.toEpochMilli()));
+    assertThat(tooEarly.restrictedUntil()).isEqualTo(Optional.of(end));
     assertThat(tooEarly.retryAfter()).contains(Duration.ofNanos(1_000));
 
     at(end);
@@ -133,7 +134,7 @@ public abstract class SeedScenarios {
 
     Decision third = forgotten("ann", "192.0.2.1");
     assertThat(third.allowed()).isTrue();
-    assertThat(third.restrictedUntil()).isEqualTo(OptionalLong.of(end.toEpochMilli()));
+    assertThat(third.restrictedUntil()).isEqualTo(Optional.of(end));
 
     at(end.minusNanos(1_000));
     Decision tooEarly = forgotten("ann", "192.0.2.1");
@@ -208,7 +209,7 @@ public abstract class SeedScenarios {
     assertThat(asks("LoginVerification_Resend", "account", "1001")).as("5 of 5").isTrue();
     assertThat(decide("LoginVerification_Resend", "account", "1001").restrictedUntil())
         .as("the new cool-down")
-        .isEqualTo(OptionalLong.of(START.plus(Duration.ofMinutes(6)).toEpochMilli()));
+        .isEqualTo(Optional.of(START.plus(Duration.ofMinutes(6))));
   }
 
   @Test
@@ -246,7 +247,7 @@ public abstract class SeedScenarios {
     for (int i = 0; i < 24; i++) {
       Decision knock = decide("SecureLoginForceForgotAccount", "login", "ann");
       assertThat(knock.allowed()).isFalse();
-      assertThat(knock.restrictedUntil()).isEqualTo(OptionalLong.of(end.toEpochMilli()));
+      assertThat(knock.restrictedUntil()).isEqualTo(Optional.of(end));
       pass(Duration.ofHours(1).minusNanos(1_000));
     }
 
@@ -272,8 +273,7 @@ public abstract class SeedScenarios {
     }
     Decision fifth = decide("SecureLogin", "login", "ann", "ip", "192.0.2.1");
     assertThat(fifth.allowed()).isTrue();
-    long until = fifth.restrictedUntil().orElseThrow();
-    return Duration.between(clock.instant(), Instant.ofEpochMilli(until));
+    return Duration.between(clock.instant(), fifth.restrictedUntil().orElseThrow());
   }
 
   @Test
@@ -336,7 +336,7 @@ public abstract class SeedScenarios {
   // ---- Small words ----------------------------------------------------------------------------
 
   private void limitBy(RuleSource source) {
-    limiter = Limiter.of(open(clock), source, clock);
+    limiter = Limiter.builder(open(clock), source).clock(clock).owning().build();
   }
 
   private boolean asks(String rule, String... facets) {

@@ -1,7 +1,7 @@
 package dev.sluice.rules;
 
-import dev.sluice.Store;
 import dev.sluice.memory.MemoryStore;
+import dev.sluice.store.Store;
 import java.time.InstantSource;
 
 class SeedScenariosTest extends SeedScenarios {

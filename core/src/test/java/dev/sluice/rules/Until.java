@@ -7,11 +7,11 @@ import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
 
 /** Waits for what another thread or the file system does in its own time: no clock moves those. */
-final class Until {
+public final class Until {
   private Until() {}
 
   /** Returns how long it took; fails if it took longer than allowed. */
-  static Duration within(Duration atMost, String what, BooleanSupplier done) {
+  public static Duration within(Duration atMost, String what, BooleanSupplier done) {
     long start = System.nanoTime();
     while (!done.getAsBoolean()) {
       if (System.nanoTime() - start > atMost.toNanos()) {

@@ -1,7 +1,6 @@
 package dev.sluice.redis;
 
 import dev.sluice.Cycle;
-import dev.sluice.Durations;
 import dev.sluice.Limit;
 import dev.sluice.Limit.FixedWindow;
 import dev.sluice.Limit.SlidingLog;
@@ -9,6 +8,7 @@ import dev.sluice.Limit.SlidingWindow;
 import dev.sluice.Limit.TokenBucket;
 import dev.sluice.Lock;
 import dev.sluice.Terms;
+import dev.sluice.internal.Durations;
 import java.net.URLEncoder;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;

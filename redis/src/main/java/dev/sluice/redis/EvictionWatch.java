@@ -1,5 +1,6 @@
 package dev.sluice.redis;
 
+import dev.sluice.internal.Stages;
 import io.lettuce.core.RedisCommandExecutionException;
 import io.lettuce.core.cluster.api.async.RedisClusterAsyncCommands;
 import java.time.Duration;
@@ -102,7 +103,7 @@ final class EvictionWatch {
     if (info != null) {
       policy = NO_EVICTION.matcher(info).find() ? null : evicting(address, info);
       count(address, node, info);
-    } else if (error != null && Link.cause(error) instanceof RedisCommandExecutionException no) {
+    } else if (error != null && Stages.cause(error) instanceof RedisCommandExecutionException no) {
       policy =
           "It is not known whether Redis at %s evicts keys, INFO is answered by: %s"
               .formatted(address, no.getMessage());

@@ -4,19 +4,19 @@ import com.github.benmanes.caffeine.cache.Cache;
 import com.github.benmanes.caffeine.cache.Caffeine;
 import dev.sluice.Account;
 import dev.sluice.Balance;
-import dev.sluice.Charge;
 import dev.sluice.Decision;
-import dev.sluice.Durations;
 import dev.sluice.Limit;
 import dev.sluice.OnStoreFailure;
-import dev.sluice.Plan;
 import dev.sluice.Receipt;
 import dev.sluice.Settled;
 import dev.sluice.Settlement;
-import dev.sluice.StoreFullException;
 import dev.sluice.Terms;
-import dev.sluice.Verdict;
+import dev.sluice.internal.Durations;
 import dev.sluice.memory.MemoryStore;
+import dev.sluice.store.Charge;
+import dev.sluice.store.Plan;
+import dev.sluice.store.StoreFullException;
+import dev.sluice.store.Verdict;
 import java.math.BigInteger;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -140,7 +140,8 @@ final class Fallback {
 
   /** Remembers the locks in an answer of Redis, and forgets those that Redis knows no more. */
   void note(Decision decision) {
-    if (decision instanceof Verdict verdict
+    if (decision instanceof Decision.Allowed allowed
+        && allowed.counted() instanceof Verdict verdict
         && !verdict.tellsOfLock()
         && locks.estimatedSize() == 0) {
       return; // as nearly always, without making balances that nobody may ask for

@@ -1,7 +1,8 @@
 package dev.sluice.redis;
 
 import dev.sluice.Account;
-import dev.sluice.Text;
+import dev.sluice.internal.Stages;
+import dev.sluice.internal.Text;
 import io.lettuce.core.RedisChannelHandler;
 import io.lettuce.core.RedisConnectionStateAdapter;
 import io.lettuce.core.pubsub.RedisPubSubAdapter;
@@ -61,7 +62,7 @@ final class Gifts implements AutoCloseable {
       lastTrouble = "";
       beat(found, given, missed);
     } catch (RuntimeException e) {
-      String trouble = String.valueOf(Link.cause(e).getMessage());
+      String trouble = String.valueOf(Stages.cause(e).getMessage());
       if (!closed && !trouble.equals(lastTrouble)) {
         lastTrouble = trouble;
         LOG.warn("No denials are cached, {} cannot be heard: {}", Keyspace.GIFTS, trouble);

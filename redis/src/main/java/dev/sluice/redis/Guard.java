@@ -2,6 +2,7 @@ package dev.sluice.redis;
 
 import dev.sluice.Decision;
 import dev.sluice.IdReusedException;
+import dev.sluice.internal.Stages;
 import java.time.Duration;
 import java.util.Map;
 import java.util.Optional;
@@ -153,7 +154,7 @@ final class Guard implements AutoCloseable {
         fallback.note(decision);
         return decision;
       }
-      if (Link.cause(error) instanceof IdReusedException reused) {
+      if (Stages.cause(error) instanceof IdReusedException reused) {
         answered(pass);
         throw reused;
       }

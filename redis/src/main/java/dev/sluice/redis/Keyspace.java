@@ -3,7 +3,7 @@ package dev.sluice.redis;
 import dev.sluice.Account;
 import dev.sluice.Identity;
 import dev.sluice.Rule;
-import dev.sluice.Text;
+import dev.sluice.internal.Text;
 import io.lettuce.core.cluster.SlotHash;
 
 /** The names of keys. Immutable. */

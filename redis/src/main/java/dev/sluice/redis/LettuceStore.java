@@ -4,19 +4,20 @@ import com.github.benmanes.caffeine.cache.Cache;
 import com.github.benmanes.caffeine.cache.Caffeine;
 import dev.sluice.Account;
 import dev.sluice.Balance;
-import dev.sluice.Charge;
 import dev.sluice.Decision;
 import dev.sluice.IdReusedException;
 import dev.sluice.Intent;
 import dev.sluice.Limit;
 import dev.sluice.Lock;
 import dev.sluice.LockPage;
-import dev.sluice.Plan;
 import dev.sluice.Receipt;
 import dev.sluice.Restriction;
 import dev.sluice.Settled;
 import dev.sluice.Settlement;
-import dev.sluice.Store;
+import dev.sluice.internal.Stages;
+import dev.sluice.store.Charge;
+import dev.sluice.store.Plan;
+import dev.sluice.store.Store;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
@@ -143,7 +144,8 @@ final class LettuceStore implements Store {
               List<Decision> seen = groups.stream().map(CompletableFuture::join).toList();
               List<Balance> balances = balances(plan, seen, Map.of());
               return seen.stream().allMatch(Decision::allowed)
-                  ? Decision.Allowed.of(balances, () -> new Receipt("-", 0, List.of()))
+                  ? Decision.Allowed.of(
+                      balances, Decision.CountedBy.STORE, () -> new Receipt("-", 0, List.of()))
                   : new Decision.Denied(balances);
             });
   }
@@ -174,7 +176,7 @@ final class LettuceStore implements Store {
       return groups.get(0);
     }
     return CompletableFuture.allOf(groups.toArray(new CompletableFuture<?>[0]))
-        .handle((done, error) -> error == null ? null : gravest(groups, Link.cause(error)))
+        .handle((done, error) -> error == null ? null : gravest(groups, Stages.cause(error)))
         .thenCompose(error -> together(plan, parts, groups, error))
         .copy(); // whoever stops waiting for it does not stop the giving back
   }
@@ -207,7 +209,7 @@ final class LettuceStore implements Store {
   private static Throwable gravest(List<CompletableFuture<Decision>> groups, Throwable first) {
     return groups.stream()
         .filter(CompletableFuture::isCompletedExceptionally)
-        .map(group -> group.handle((done, error) -> Link.cause(error)).join())
+        .map(group -> group.handle((done, error) -> Stages.cause(error)).join())
         .filter(IdReusedException.class::isInstance)
         .findFirst()
         .orElse(first);
@@ -247,7 +249,7 @@ final class LettuceStore implements Store {
     return givenBack.thenCompose(
         after ->
             error != null
-                ? CompletableFuture.failedFuture(Link.cause(error))
+                ? CompletableFuture.failedFuture(Stages.cause(error))
                 : denied
                     ? CompletableFuture.completedFuture(refused(plan, decisions, after))
                     : closed.thenApply(
@@ -606,7 +608,7 @@ final class LettuceStore implements Store {
         .orTimeout(Operators.PATIENCE.toMillis(), TimeUnit.MILLISECONDS)
         .exceptionallyCompose(
             error -> {
-              Throwable cause = Link.cause(error);
+              Throwable cause = Stages.cause(error);
               return CompletableFuture.failedFuture(
                   cause instanceof IdReusedException ? cause : StoreFault.of(cause));
             });

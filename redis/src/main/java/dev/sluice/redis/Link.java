@@ -1,5 +1,6 @@
 package dev.sluice.redis;
 
+import dev.sluice.internal.Stages;
 import io.lettuce.core.RedisCommandExecutionException;
 import io.lettuce.core.cluster.api.async.RedisClusterAsyncCommands;
 import io.lettuce.core.output.StatusOutput;
@@ -11,7 +12,6 @@ import java.util.Collection;
 import java.util.List;
 import java.util.Locale;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BiConsumer;
@@ -147,13 +147,13 @@ final class Link {
   private void useScripts(Throwable error) {
     if (usesFunctions) {
       usesFunctions = false;
-      LOG.info("Decisions go by EVALSHA: {}", cause(error).getMessage());
+      LOG.info("Decisions go by EVALSHA: {}", Stages.cause(error).getMessage());
     }
   }
 
   /** Whether Redis has no functions, or we no right to them. */
   private static boolean lacksFunctions(Throwable error) {
-    String message = String.valueOf(cause(error).getMessage()).toLowerCase(Locale.ROOT);
+    String message = String.valueOf(Stages.cause(error).getMessage()).toLowerCase(Locale.ROOT);
     boolean isOf =
         message.contains("fcall") || message.contains("function|") || message.contains("'function");
     return isOf && (isFault(error, "ERR unknown command") || isFault(error, "NOPERM"));
@@ -188,15 +188,10 @@ final class Link {
                     .orElse(steps.get(0)));
   }
 
-  static Throwable cause(Throwable error) {
-    Throwable cause = error.getCause();
-    return error instanceof CompletionException && cause != null ? cause : error;
-  }
-
   /** Whether Redis answered with an error of that name. */
   static boolean isFault(@Nullable Throwable error, String name) {
     return error != null
-        && cause(error) instanceof RedisCommandExecutionException fault
+        && Stages.cause(error) instanceof RedisCommandExecutionException fault
         && String.valueOf(fault.getMessage()).startsWith(name);
   }
 }

@@ -1,19 +1,19 @@
 package dev.sluice.redis;
 
 import dev.sluice.Account;
-import dev.sluice.Charge;
 import dev.sluice.Decision;
-import dev.sluice.ForwardingStore;
 import dev.sluice.LockPage;
-import dev.sluice.Plan;
 import dev.sluice.Receipt;
 import dev.sluice.Restriction;
 import dev.sluice.Settled;
 import dev.sluice.Settlement;
-import dev.sluice.Store;
+import dev.sluice.internal.Stages;
+import dev.sluice.store.Charge;
+import dev.sluice.store.ForwardingStore;
+import dev.sluice.store.Plan;
+import dev.sluice.store.Store;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
 import org.jspecify.annotations.Nullable;
 
@@ -103,11 +103,8 @@ final class OffEventLoop extends ForwardingStore {
     public void run() {
       try {
         complete(asked.join());
-      } catch (CompletionException e) {
-        Throwable cause = e.getCause();
-        completeExceptionally(cause == null ? e : cause);
       } catch (RuntimeException e) {
-        completeExceptionally(e);
+        completeExceptionally(Stages.cause(e));
       }
     }
   }

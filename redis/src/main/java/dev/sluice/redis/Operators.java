@@ -3,6 +3,7 @@ package dev.sluice.redis;
 import dev.sluice.Account;
 import dev.sluice.Decision;
 import dev.sluice.LockPage;
+import dev.sluice.internal.Stages;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
@@ -81,7 +82,7 @@ final class Operators implements AutoCloseable {
   }
 
   private StoreFault fault(Throwable error) {
-    Throwable cause = Link.cause(error);
+    Throwable cause = Stages.cause(error);
     if (!(cause instanceof TimeoutException)) {
       return StoreFault.of(cause);
     }

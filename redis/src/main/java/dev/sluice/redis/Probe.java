@@ -1,11 +1,11 @@
 package dev.sluice.redis;
 
-import dev.sluice.Charge;
 import dev.sluice.Identity;
 import dev.sluice.Intent;
 import dev.sluice.Limit;
-import dev.sluice.Plan;
 import dev.sluice.Rule;
+import dev.sluice.store.Charge;
+import dev.sluice.store.Plan;
 import java.time.Duration;
 import java.util.List;
 

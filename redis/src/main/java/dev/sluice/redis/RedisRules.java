@@ -2,8 +2,8 @@ package dev.sluice.redis;
 
 import dev.sluice.RuleSource;
 import dev.sluice.Rules;
-import dev.sluice.rules.PolledRules;
 import dev.sluice.rules.RuleFiles;
+import dev.sluice.rules.source.PolledRules;
 import io.lettuce.core.SetArgs;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;

@@ -1,6 +1,6 @@
 package dev.sluice.redis;
 
-import dev.sluice.Store;
+import dev.sluice.store.Store;
 
 /**
  * Opens stores that count on Redis, so that all nodes share their limits.

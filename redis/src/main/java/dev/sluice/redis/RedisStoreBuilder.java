@@ -1,6 +1,7 @@
 package dev.sluice.redis;
 
-import dev.sluice.Store;
+import dev.sluice.store.Store;
+import dev.sluice.store.StoreException;
 import java.time.Duration;
 import java.util.Objects;
 import java.util.concurrent.ExecutionException;
@@ -30,7 +31,7 @@ public final class RedisStoreBuilder {
   private boolean looksAtReplicas;
   private boolean usesFunctions = true;
   private boolean requiresStore;
-  private Consumer<StoreFault> onFault = fault -> {};
+  private Consumer<StoreException> onFault = fault -> {};
   private LongSupplier testClock = () -> 0;
 
   RedisStoreBuilder(String uri) {
@@ -86,7 +87,7 @@ public final class RedisStoreBuilder {
   }
 
   /** Called with every fault, for metrics; never on a thread that reads from Redis. */
-  public RedisStoreBuilder onFault(Consumer<StoreFault> onFault) {
+  public RedisStoreBuilder onFault(Consumer<StoreException> onFault) {
     this.onFault = Objects.requireNonNull(onFault, "onFault");
     return this;
   }
@@ -139,11 +140,11 @@ public final class RedisStoreBuilder {
   }
 
   /**
-   * Connects. A URI that cannot be read is an error; a Redis that cannot be reached is not,
-   * unless the {@linkplain #requireStore store is required}: each rule's {@code onStoreFailure}
-   * decides until it can.
+   * Connects. A URI that cannot be read is an error; a Redis that cannot be reached is not, unless
+   * the {@linkplain #requireStore store is required}: each rule's {@code onStoreFailure} decides
+   * until it can.
    *
-   * @throws StoreFault if the store is required, and Redis does not count a call within five
+   * @throws StoreException if the store is required, and Redis does not count a call within five
    *     seconds
    */
   public Store build() {

@@ -1,5 +1,7 @@
 package dev.sluice.redis;
 
+import dev.sluice.internal.Stages;
+import dev.sluice.store.StoreException;
 import io.lettuce.core.RedisCommandExecutionException;
 import io.lettuce.core.RedisCommandTimeoutException;
 import java.util.Locale;
@@ -8,15 +10,14 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /** Redis did not answer an operation, or answered with an error. */
-public final class StoreFault extends RuntimeException {
+final class StoreFault extends StoreException {
+  private static final long serialVersionUID = 1L;
   private static final Pattern NAME = Pattern.compile("^([A-Z]+)\\b");
 
   /** Redis 6.2 puts what went wrong in a script behind the place where it did. */
   private static final Pattern NAME_IN_SCRIPT =
       Pattern.compile("^ERR Error running script .*@user_script: ?\\d+: -?([A-Z]{2,})\\b");
 
-  private final String kind;
-  private final boolean unclear;
   private final boolean silent;
 
   StoreFault(String kind, boolean unclear, String message, Throwable cause) {
@@ -25,9 +26,7 @@ public final class StoreFault extends RuntimeException {
 
   private StoreFault(
       String kind, boolean unclear, boolean silent, String message, Throwable cause) {
-    super(message, cause);
-    this.kind = kind;
-    this.unclear = unclear;
+    super(kind, unclear, message, cause);
     this.silent = silent;
   }
 
@@ -42,7 +41,7 @@ public final class StoreFault extends RuntimeException {
 
   /** The fault in an error of the client: what Redis called it, or that nobody knows the end. */
   static StoreFault of(Throwable error) {
-    Throwable cause = Link.cause(error);
+    Throwable cause = Stages.cause(error);
     if (cause instanceof StoreFault fault) {
       return fault;
     }
@@ -79,18 +78,8 @@ public final class StoreFault extends RuntimeException {
     return "error";
   }
 
-  /** A short word for metrics: {@code timeout}, {@code connection}, {@code readonly}, …. */
-  public String kind() {
-    return kind;
-  }
-
   /** Whether its Redis node answered nobody at all while this call waited. */
   boolean silent() {
     return silent;
-  }
-
-  /** Whether the operation may have been carried out all the same. */
-  public boolean unclear() {
-    return unclear;
   }
 }

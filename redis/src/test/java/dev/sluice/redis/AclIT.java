@@ -12,11 +12,12 @@ import dev.sluice.OnStoreFailure;
 import dev.sluice.Receipt;
 import dev.sluice.Rule;
 import dev.sluice.Rules;
-import dev.sluice.Store;
 import dev.sluice.redis.testing.RedisCluster;
 import dev.sluice.redis.testing.RedisProcess;
 import dev.sluice.redis.testing.RedisProcess.Binary;
 import dev.sluice.redis.testing.RedisServers;
+import dev.sluice.store.Store;
+import dev.sluice.store.StoreException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -97,7 +98,7 @@ class AclIT {
   @MethodSource("dev.sluice.redis.testing.RedisProcess#binaries")
   void everythingWorksWithTheLeastRights(Binary binary) {
     RedisProcess server = RedisServers.single(binary);
-    List<StoreFault> faults = new CopyOnWriteArrayList<>();
+    List<StoreException> faults = new CopyOnWriteArrayList<>();
     long now = System.currentTimeMillis() * 1_000;
     long[] clock = {now};
     Duration patient = Duration.ofSeconds(5);
@@ -107,23 +108,23 @@ class AclIT {
                 .onFault(faults::add)
                 .testClock(() -> clock[0])
                 .build();
-        Limiter limiter = Limiter.of(store, RULES)) {
+        Limiter limiter = Limiter.owning(store, RULES)) {
       RedisCluster.await(() -> server.command("PUBSUB", "NUMSUB", Keyspace.GIFTS).endsWith("1"));
       Receipt receipt = ((Decision.Allowed) limiter.decide("all", ANN)).receipt();
       assertThat(limiter.decide(Call.of("all", ANN).withId("id")).allowed()).isTrue();
       assertThat(limiter.decide(Call.of("all", ANN).recording()).allowed()).isTrue();
       assertThat(limiter.decide("all", ANN).locked()).isTrue();
       assertThat(limiter.decide(Call.of("all", ANN).peeking()).allowed()).isFalse();
-      assertThat(limiter.locksAsync(null, 1_000, null).toCompletableFuture().join().locks()).hasSize(1);
-      assertThat(limiter.liftAsync("all", ANN).toCompletableFuture().join()).isTrue();
-      assertThat(limiter.refundAsync(receipt).toCompletableFuture().join()).isTrue();
+      assertThat(limiter.locks(null, 1_000, null).locks()).hasSize(1);
+      assertThat(limiter.lift("all", ANN)).isTrue();
+      assertThat(limiter.refund(receipt)).isTrue();
       clock[0] =
           now - Duration.ofDays(3).toMillis() * 1_000; // far behind what the account has seen
       limiter.decide("all", ANN);
       clock[0] = now; // and there again
       assertThat(limiter.decide(Call.of("all", ANN).withId("id2")).allowed()).isTrue();
-      limiter.lockAsync("all", ANN, Duration.ofHours(1), "by hand").toCompletableFuture().join();
-      assertThat(limiter.resetAsync("all", ANN).toCompletableFuture().join()).isTrue();
+      limiter.lock("all", ANN, Duration.ofHours(1), "by hand");
+      assertThat(limiter.reset("all", ANN)).isTrue();
       for (String rule : List.of("quick", "plain")) {
         assertThat(limiter.decide(rule, ANN).allowed()).isTrue();
         assertThat(limiter.decide(rule, ANN).allowed()).isTrue();
@@ -154,16 +155,16 @@ class AclIT {
   void missingRightIsNamed(Binary binary) {
     RedisProcess server = RedisServers.single(binary);
     for (String right : List.of("-mget", "-zadd", "-set", "-time")) {
-      List<StoreFault> faults = new CopyOnWriteArrayList<>();
+      List<StoreException> faults = new CopyOnWriteArrayList<>();
       String uri = login(server, right);
       try (Store store =
               RedisStore.builder(uri).deadline(Duration.ofSeconds(5)).onFault(faults::add).build();
-          Limiter limiter = Limiter.of(store, RULES)) {
+          Limiter limiter = Limiter.owning(store, RULES)) {
         Decision decision = limiter.decide("all", ANN);
 
         assertThat(decision).as(right).isInstanceOf(Decision.Unmetered.class);
         RedisCluster.await(() -> !faults.isEmpty());
-        assertThat(faults).as(right).extracting(StoreFault::kind).containsOnly("noperm");
+        assertThat(faults).as(right).extracting(StoreException::kind).containsOnly("noperm");
         assertThat(((Decision.Unmetered) decision).reason())
             .as(right)
             .containsAnyOf("permission", "can't run this command");
@@ -176,8 +177,10 @@ class AclIT {
     RedisProcess server = RedisServers.single(RedisProcess.newest());
     long others = server.info("clients", "connected_clients");
     try (Store store =
-            RedisStore.builder(login(server, "resetchannels")).deadline(Duration.ofSeconds(5)).build();
-        Limiter limiter = Limiter.of(store, RULES)) {
+            RedisStore.builder(login(server, "resetchannels"))
+                .deadline(Duration.ofSeconds(5))
+                .build();
+        Limiter limiter = Limiter.owning(store, RULES)) {
       for (int i = 0; i < 3; i++) {
         assertThat(limiter.decide("quick", ANN).allowed()).isTrue();
       }
@@ -194,7 +197,7 @@ class AclIT {
   void wrongPasswordIsAnsweredForByPolicyAndNeverPrinted() {
     RedisProcess server = RedisServers.single(RedisProcess.newest());
     String uri = login(server).replace("geheim", "falsch");
-    try (Limiter limiter = Limiter.of(RedisStore.connect(uri), RULES)) {
+    try (Limiter limiter = Limiter.owning(RedisStore.connect(uri), RULES)) {
       Decision decision = limiter.decide("all", ANN);
 
       assertThat(decision).isInstanceOf(Decision.Unmetered.class);

@@ -49,9 +49,14 @@ class AnnouncementsIT {
     Queue<String> heard = new ConcurrentLinkedQueue<>();
     Rule plain = Rule.builder("plain").limit(Limit.tokenBucket(5, 5, HOUR)).by("member+ip").build();
     Rule colocated =
-        Rule.builder("colocated").limit(Limit.slidingLog(5, HOUR)).by("member+ip").colocate().build();
-    try (LettuceStore store = RedisStore.builder(uri).buildBare(); // which announces nothing but by scripts
-        Limiter limiter = Limiter.of(store, Rules.of(plain, colocated));
+        Rule.builder("colocated")
+            .limit(Limit.slidingLog(5, HOUR))
+            .by("member+ip")
+            .colocate()
+            .build();
+    try (LettuceStore store =
+            RedisStore.builder(uri).buildBare(); // which announces nothing but by scripts
+        Limiter limiter = Limiter.owning(store, Rules.of(plain, colocated));
         StatefulRedisPubSubConnection<String, String> listener = client.connectPubSub()) {
       listener.addListener(
           new RedisPubSubAdapter<>() {
@@ -67,10 +72,10 @@ class AnnouncementsIT {
         var receipt = ((Decision.Allowed) two).receipt();
         List<Consumer<Limiter>> gifts =
             List.of(
-                node -> node.settleAsync(receipt, 1).toCompletableFuture().join(),
-                node -> node.lockAsync(rule.name(), ANN, HOUR, "by hand").toCompletableFuture().join(),
-                node -> node.liftAsync(rule.name(), ANN).toCompletableFuture().join(),
-                node -> node.resetAsync(rule.name(), ANN).toCompletableFuture().join());
+                node -> node.settle(receipt, 1),
+                node -> node.lock(rule.name(), ANN, HOUR, "by hand"),
+                node -> node.lift(rule.name(), ANN),
+                node -> node.reset(rule.name(), ANN));
         for (Consumer<Limiter> gift : gifts) {
           heard.clear();
           gift.accept(limiter);
@@ -79,9 +84,9 @@ class AnnouncementsIT {
           assertThat(DenialCache.account(heard.peek())).isEqualTo(account);
         }
         heard.clear();
-        limiter.settleAsync(receipt, 1).toCompletableFuture().join();
+        limiter.settle(receipt, 1);
         limiter.decide(rule.name(), ANN);
-        limiter.resetAsync("plain", ANN).toCompletableFuture().join();
+        limiter.reset("plain", ANN);
         RedisCluster.await(() -> !heard.isEmpty());
         assertThat(heard)
             .as("settled again, nothing comes back")

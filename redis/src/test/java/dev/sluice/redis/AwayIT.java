@@ -12,9 +12,10 @@ import dev.sluice.Limiter;
 import dev.sluice.OnStoreFailure;
 import dev.sluice.Rule;
 import dev.sluice.Rules;
-import dev.sluice.Store;
 import dev.sluice.redis.testing.RedisCluster;
 import dev.sluice.redis.testing.RedisProcess;
+import dev.sluice.store.Store;
+import dev.sluice.store.StoreException;
 import java.time.Duration;
 import java.time.InstantSource;
 import java.util.List;
@@ -35,7 +36,7 @@ class AwayIT {
               .onStoreFailure(OnStoreFailure.ALLOW)
               .build());
 
-  private final List<StoreFault> faults = new CopyOnWriteArrayList<>();
+  private final List<StoreException> faults = new CopyOnWriteArrayList<>();
   private RedisProcess server;
 
   @BeforeEach
@@ -137,7 +138,7 @@ class AwayIT {
       assertThat(((Decision.Unmetered) decision).reason()).contains(name).doesNotContain("falsch");
       assertThat(store.trouble()).get().asString().contains("answered " + name);
       RedisCluster.await(() -> !faults.isEmpty());
-      assertThat(faults).extracting(StoreFault::kind).containsOnly(kind);
+      assertThat(faults).extracting(StoreException::kind).containsOnly(kind);
       assertThatThrownBy(() -> store.locks(null, 10, null).toCompletableFuture().get())
           .isInstanceOf(ExecutionException.class)
           .hasMessageContaining(name);
@@ -165,22 +166,22 @@ class AwayIT {
 
   private void failsToOpen(String why) {
     assertThatThrownBy(() -> RedisStore.builder(server.uri()).requireStore(true).build())
-        .isInstanceOf(StoreFault.class)
+        .isInstanceOf(StoreException.class)
         .hasMessageContaining(why);
   }
 
   @Test
   void operatorsAreToldThatRedisIsAway() {
     try (Store store = open(server.uri());
-        Limiter limiter = Limiter.of(store, RULES)) {
+        Limiter limiter = Limiter.owning(store, RULES)) {
       awaitCounting(store);
       server.kill();
 
       assertThatThrownBy(() -> limiter.locksAsync(null, 10, null).toCompletableFuture().get())
-          .hasCauseInstanceOf(StoreFault.class)
+          .hasCauseInstanceOf(StoreException.class)
           .hasMessageContaining("Redis");
       assertThatThrownBy(() -> limiter.inspectAsync(Call.of("r", ANN)).toCompletableFuture().get())
-          .hasCauseInstanceOf(StoreFault.class)
+          .hasCauseInstanceOf(StoreException.class)
           .hasMessageContaining("Redis");
     }
   }

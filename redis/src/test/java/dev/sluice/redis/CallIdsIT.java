@@ -43,7 +43,10 @@ class CallIdsIT {
   private static final Rule MEMBERS =
       Rule.builder("members").by("member").limit(Limit.slidingLog(5, MONTH)).build();
   private static final Rule ADDRESSES =
-      Rule.builder("addresses").by("ip").limit(Limit.fixedWindow(2, Duration.ofSeconds(10))).build();
+      Rule.builder("addresses")
+          .by("ip")
+          .limit(Limit.fixedWindow(2, Duration.ofSeconds(10)))
+          .build();
   private static final Call BOTH = Call.of(List.of("members", "addresses"), ANN);
 
   private final long[] now = {1_790_000_000_000_000L};
@@ -63,7 +66,7 @@ class CallIdsIT {
   }
 
   private Limiter limiter(Rule... rules) {
-    return Limiter.of(
+    return Limiter.owning(
         RedisStore.builder(cluster.uri()).testClock(() -> now[0]).buildBare(), Rules.of(rules));
   }
 
@@ -144,9 +147,11 @@ class CallIdsIT {
   @Test
   void callOverTwoSlotsThatWasGivenBackIsCountedInBothWhenItComesAgain() {
     Rule members = Rule.builder("members").by("member").limit(Limit.fixedWindow(5, MONTH)).build();
-    Rule addresses = Rule.builder("addresses").by("ip").limit(Limit.tokenBucket(5, 1, MONTH)).build();
+    Rule addresses =
+        Rule.builder("addresses").by("ip").limit(Limit.tokenBucket(5, 1, MONTH)).build();
     try (Limiter limiter =
-        Limiter.of(RedisStore.builder(cluster.uri()).buildBare(), Rules.of(members, addresses))) {
+        Limiter.owning(
+            RedisStore.builder(cluster.uri()).buildBare(), Rules.of(members, addresses))) {
       for (int i = 0; i < 20; i++) {
         cluster.masters().forEach(master -> master.command("FLUSHALL"));
         cluster.spread();
@@ -210,7 +215,11 @@ class CallIdsIT {
   @Test
   void whatAShadowRuleDidNotTakeInAnotherSlotIsGivenBackOnceHoweverOftenTheCallComes() {
     Rule shadow =
-        Rule.builder("shadow").by("member", "ip").limit(Limit.fixedWindow(3, MONTH)).shadow().build();
+        Rule.builder("shadow")
+            .by("member", "ip")
+            .limit(Limit.fixedWindow(3, MONTH))
+            .shadow()
+            .build();
     try (Limiter limiter = limiter(shadow)) {
       limiter.decide(
           Call.of("shadow", Identity.of("ip", ANN.facet("ip"), "member", "x")).costing(3));
@@ -233,7 +242,7 @@ class CallIdsIT {
     server.command("FLUSHALL");
     SplittableRandom random = new SplittableRandom(15);
     try (LettuceStore store = RedisStore.builder(server.uri()).testClock(() -> now[0]).buildBare();
-        Limiter limiter = Limiter.of(store, Rules.of(MEMBERS, ADDRESSES));
+        Limiter limiter = Limiter.owning(store, Rules.of(MEMBERS, ADDRESSES));
         RedisClient client = RedisClient.create(server.uri());
         StatefulRedisConnection<byte[], byte[]> connection =
             client.connect(ByteArrayCodec.INSTANCE)) {
@@ -270,7 +279,7 @@ class CallIdsIT {
     server.command("FLUSHALL");
     SplittableRandom random = new SplittableRandom(16);
     try (LettuceStore store = RedisStore.builder(server.uri()).testClock(() -> now[0]).buildBare();
-        Limiter limiter = Limiter.of(store, Rules.of(MEMBERS, ADDRESSES));
+        Limiter limiter = Limiter.owning(store, Rules.of(MEMBERS, ADDRESSES));
         RedisClient client = RedisClient.create(server.uri());
         StatefulRedisConnection<byte[], byte[]> connection =
             client.connect(ByteArrayCodec.INSTANCE)) {

@@ -96,7 +96,7 @@ class ClockIT {
     Rule rule = Rule.builder("r").by("member").limit(limit).build();
     List<Long> passed = new ArrayList<>();
     try (Limiter limiter =
-        Limiter.of(
+        Limiter.owning(
             RedisStore.builder(server.uri()).testClock(() -> truth + offset).buildBare(),
             Rules.of(rule))) {
       for (int step = 0; step < STEPS; step++) {
@@ -137,7 +137,7 @@ class ClockIT {
     int passed = 0;
     int jumps = 0;
     try (Limiter limiter =
-        Limiter.of(
+        Limiter.owning(
             RedisStore.builder(server.uri()).testClock(() -> truth + offset).buildBare(),
             Rules.of(rule))) {
       for (int step = 0; step < STEPS; step++) {
@@ -176,7 +176,7 @@ class ClockIT {
   void everyReplyTellsTheClock(Limit limit, int crowd) {
     Rule rule = Rule.builder("r").by("member").limit(limit).build();
     try (LettuceStore store = RedisStore.builder(server.uri()).buildBare();
-        Limiter limiter = Limiter.of(store, Rules.of(rule))) {
+        Limiter limiter = Limiter.owning(store, Rules.of(rule))) {
       CompletableFuture<?>[] answers =
           IntStream.range(0, crowd)
               .mapToObj(i -> limiter.decideAsync(Call.of("r", Identity.of("member", "m" + i))))

@@ -10,10 +10,10 @@ import dev.sluice.Limit;
 import dev.sluice.Limiter;
 import dev.sluice.Rule;
 import dev.sluice.Rules;
-import dev.sluice.Store;
 import dev.sluice.redis.testing.RedisCluster;
 import dev.sluice.redis.testing.RedisProcess;
 import dev.sluice.redis.testing.RedisServers;
+import dev.sluice.store.Store;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
@@ -26,7 +26,8 @@ import org.junit.jupiter.api.extension.ExtendWith;
 class CloseIT {
   private static final Identity ANN = Identity.of("member", "ann");
   private static final Rules RULES =
-      Rules.of(Rule.builder("r").by("member").limit(Limit.fixedWindow(100, Duration.ofDays(1))).build());
+      Rules.of(
+          Rule.builder("r").by("member").limit(Limit.fixedWindow(100, Duration.ofDays(1))).build());
 
   private static List<String> threads() {
     return Thread.getAllStackTraces().keySet().stream()
@@ -42,7 +43,7 @@ class CloseIT {
     RedisCluster.await(() -> threads().isEmpty());
     long before = server.info("clients", "connected_clients");
     for (int i = 0; i < 3; i++) {
-      try (Limiter limiter = Limiter.of(RedisStore.connect(server.uri()), RULES)) {
+      try (Limiter limiter = Limiter.owning(RedisStore.connect(server.uri()), RULES)) {
         limiter.decide("r", ANN);
       }
     }
@@ -54,10 +55,11 @@ class CloseIT {
   void callsUnderWayAreAnsweredWhenTheStoreIsClosed() throws Exception {
     try (RedisProcess server = RedisProcess.start(newest())) {
       Store store = RedisStore.builder(server.uri()).deadline(Duration.ofMinutes(1)).build();
-      Limiter limiter = Limiter.of(store, RULES);
+      Limiter limiter = Limiter.owning(store, RULES);
       RedisCluster.await(() -> !limiter.decide("r", ANN).balances().isEmpty());
       server.pause();
-      CompletableFuture<Decision> asked = limiter.decideAsync(Call.of("r", ANN)).toCompletableFuture();
+      CompletableFuture<Decision> asked =
+          limiter.decideAsync(Call.of("r", ANN)).toCompletableFuture();
       limiter.close();
 
       assertThat(asked.get(10, TimeUnit.SECONDS).countedBy()).isEqualTo(Decision.CountedBy.LOCAL);

@@ -15,11 +15,11 @@ import dev.sluice.OnStoreFailure;
 import dev.sluice.Restriction;
 import dev.sluice.Rule;
 import dev.sluice.Rules;
-import dev.sluice.Store;
 import dev.sluice.redis.testing.Crowd;
 import dev.sluice.redis.testing.RedisCluster;
 import dev.sluice.redis.testing.RedisProcess;
 import dev.sluice.redis.testing.RedisServers;
+import dev.sluice.store.Store;
 import io.lettuce.core.cluster.SlotHash;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -66,7 +66,7 @@ class ClusterIT {
       cluster.masters().forEach(master -> master.command("FLUSHALL"));
       cluster.spread();
       try (Limiter limiter =
-          Limiter.of(RedisStore.builder(cluster.uri()).buildBare(), Rules.of(rule(limit)))) {
+          Limiter.owning(RedisStore.builder(cluster.uri()).buildBare(), Rules.of(rule(limit)))) {
         // Ten members behind one address: the address runs dry, the members must not.
         List<Crowd.Answer> answers =
             Crowd.calling(
@@ -101,11 +101,13 @@ class ClusterIT {
   void colocatedRuleLivesInOneSlot() {
     RedisCluster cluster = RedisServers.cluster(newest());
     cluster.spread();
-    Rule rule = Rule.builder("r").by("member", "ip").limit(Limit.fixedWindow(5, LONG)).colocate().build();
+    Rule rule =
+        Rule.builder("r").by("member", "ip").limit(Limit.fixedWindow(5, LONG)).colocate().build();
     assertThat(slot("member", "ann", true)).isEqualTo(slot("ip", "10.0.0.1", true));
     assertThat(slot("member", "ann", false)).isNotEqualTo(slot("ip", "10.0.0.1", false));
     long before = scriptCalls(cluster);
-    try (Limiter limiter = Limiter.of(RedisStore.builder(cluster.uri()).buildBare(), Rules.of(rule))) {
+    try (Limiter limiter =
+        Limiter.owning(RedisStore.builder(cluster.uri()).buildBare(), Rules.of(rule))) {
       for (int i = 0; i < 6; i++) {
         Decision decision = limiter.decide("r", Identity.of("member", "ann", "ip", "10.0.0.1"));
         assertThat(decision.allowed()).isEqualTo(i < 5);
@@ -137,7 +139,7 @@ class ClusterIT {
       Rule rule = Rule.builder("r").by("member").limit(limit).build();
       AtomicInteger unanswered = new AtomicInteger();
       try (Store store = RedisStore.builder(cluster.uri()).buildBare();
-          Limiter limiter = Limiter.of(store, Rules.of(rule))) {
+          Limiter limiter = Limiter.owning(store, Rules.of(rule))) {
         AtomicBoolean goesOn = new AtomicBoolean(true);
         CompletableFuture<List<Crowd.Answer>> calling =
             Crowd.calling(
@@ -180,7 +182,7 @@ class ClusterIT {
     AtomicInteger unanswered = new AtomicInteger();
     AtomicInteger sent = new AtomicInteger();
     try (Store store = RedisStore.builder(cluster.uri()).buildBare();
-        Limiter limiter = Limiter.of(store, Rules.of(rule))) {
+        Limiter limiter = Limiter.owning(store, Rules.of(rule))) {
       for (int i = 0; i < calls; i++) {
         limiter.decide(Call.of("r", ann).withId("id" + i));
       }
@@ -235,7 +237,7 @@ class ClusterIT {
       Identity ann = Identity.of("member", "ann");
       RedisProcess master = cluster.ownerOf(slot("member", "ann", false));
       try (Store store = RedisStore.connect(cluster.uri());
-          Limiter limiter = Limiter.of(store, rules)) {
+          Limiter limiter = Limiter.owning(store, rules)) {
         RedisCluster.await(() -> limiter.decide("r", ann).allowed());
         List<Decision> meanwhile = new ArrayList<>();
         master.kill();
@@ -271,7 +273,7 @@ class ClusterIT {
         cluster.masters().stream().filter(master -> master != home).findFirst().orElseThrow();
     Rule rule = Rule.builder("r").by("member").limit(Limit.fixedWindow(1, LONG)).lock(LONG).build();
     try (Store store = RedisStore.builder(cluster.uri()).buildBare();
-        Limiter limiter = Limiter.of(store, Rules.of(rule))) {
+        Limiter limiter = Limiter.owning(store, Rules.of(rule))) {
       members.forEach(member -> assertThat(limiter.decide("r", member).allowed()).isTrue());
       AtomicBoolean goesOn = new AtomicBoolean(true);
       AtomicInteger unanswered = new AtomicInteger();

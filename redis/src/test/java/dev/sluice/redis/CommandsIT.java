@@ -8,11 +8,11 @@ import dev.sluice.Limit;
 import dev.sluice.Limiter;
 import dev.sluice.Rule;
 import dev.sluice.Rules;
-import dev.sluice.Store;
 import dev.sluice.redis.testing.RedisCluster;
 import dev.sluice.redis.testing.RedisProcess;
 import dev.sluice.redis.testing.RedisProcess.Binary;
 import dev.sluice.redis.testing.RedisServers;
+import dev.sluice.store.Store;
 import java.time.Duration;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -35,7 +35,7 @@ class CommandsIT {
   void decisionOfThreeLimitsAndTwoIdentitiesIsOneCall(Binary binary) {
     RedisProcess server = RedisServers.single(binary);
     server.command("FLUSHALL");
-    try (Limiter limiter = Limiter.of(RedisStore.connect(server.uri()), Rules.of(RULE))) {
+    try (Limiter limiter = Limiter.owning(RedisStore.connect(server.uri()), Rules.of(RULE))) {
       RedisCluster.await(() -> limiter.decide("r", BOTH).balances().size() == 6);
       server.command("CONFIG", "RESETSTAT");
       for (int i = 0; i < 9; i++) {
@@ -69,7 +69,7 @@ class CommandsIT {
   void knownDenialCostsNoCommand(Binary binary) {
     RedisProcess server = RedisServers.single(binary);
     server.command("FLUSHALL");
-    try (Limiter limiter = Limiter.of(RedisStore.connect(server.uri()), Rules.of(RULE))) {
+    try (Limiter limiter = Limiter.owning(RedisStore.connect(server.uri()), Rules.of(RULE))) {
       RedisCluster.await(() -> limiter.decide("r", BOTH) instanceof Decision.Denied);
       server.command("CONFIG", "RESETSTAT");
       for (int i = 0; i < 1_000; i++) {

@@ -26,7 +26,10 @@ import org.junit.jupiter.api.extension.ExtendWith;
 class ContinuationIT {
   private static final Rules RULES =
       Rules.of(
-          Rule.builder("r").by("member").limit(Limit.fixedWindow(1_000_000, Duration.ofDays(1))).build());
+          Rule.builder("r")
+              .by("member")
+              .limit(Limit.fixedWindow(1_000_000, Duration.ofDays(1)))
+              .build());
 
   private static Identity member(int number) {
     return Identity.of("member", "m" + number);
@@ -37,7 +40,7 @@ class ContinuationIT {
     RedisProcess server = RedisServers.single(newest());
     CountDownLatch ended = new CountDownLatch(1);
     CountDownLatch blocked = new CountDownLatch(20);
-    try (Limiter limiter = Limiter.of(RedisStore.connect(server.uri()), RULES)) {
+    try (Limiter limiter = Limiter.owning(RedisStore.connect(server.uri()), RULES)) {
       for (int i = 0; i < 20; i++) {
         int number = i;
         // From a thread of its own: an answer that is there already is used by whoever asked.
@@ -75,7 +78,7 @@ class ContinuationIT {
   @Test
   void nothingOfTheCallersRunsOnTheThreadThatReads() throws Exception {
     RedisProcess server = RedisServers.single(newest());
-    try (Limiter limiter = Limiter.of(RedisStore.connect(server.uri()), RULES)) {
+    try (Limiter limiter = Limiter.owning(RedisStore.connect(server.uri()), RULES)) {
       for (int i = 0; i < 200; i++) {
         CompletableFuture<String> thread = new CompletableFuture<>();
         CompletableFuture<Decision> asked =

@@ -64,13 +64,15 @@ class CutIT {
   private Limiter through(Limit limit, Duration deadline) {
     Rule rule =
         Rule.builder("r").by("member").limit(limit).onStoreFailure(OnStoreFailure.DENY).build();
-    return Limiter.of(
-        RedisStore.builder(proxy.uri()).deadline(deadline).cacheDenials(false).build(), Rules.of(rule));
+    return Limiter.owning(
+        RedisStore.builder(proxy.uri()).deadline(deadline).cacheDenials(false).build(),
+        Rules.of(rule));
   }
 
   private long counted(Limit limit) {
     Rule rule = Rule.builder("r").by("member").limit(limit).build();
-    try (Limiter direct = Limiter.of(RedisStore.builder(server.uri()).buildBare(), Rules.of(rule))) {
+    try (Limiter direct =
+        Limiter.owning(RedisStore.builder(server.uri()).buildBare(), Rules.of(rule))) {
       return MUCH - direct.decide(Call.of("r", ANN).peeking()).balances().get(0).remaining();
     }
   }

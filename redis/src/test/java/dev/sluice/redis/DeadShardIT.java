@@ -34,7 +34,11 @@ class DeadShardIT {
   private static final int LIMIT = 20;
   private static final Duration DEAD = Duration.ofSeconds(8);
   private static final Rules RULES =
-      Rules.of(Rule.builder("r").by("member").limit(Limit.fixedWindow(LIMIT, Duration.ofDays(1))).build());
+      Rules.of(
+          Rule.builder("r")
+              .by("member")
+              .limit(Limit.fixedWindow(LIMIT, Duration.ofDays(1)))
+              .build());
 
   private static Identity member(int number) {
     return Identity.of("member", "m" + number);
@@ -54,7 +58,7 @@ class DeadShardIT {
   }
 
   private static Limiter node(RedisCluster cluster) {
-    return Limiter.of(RedisStore.builder(cluster.uri()).nodes(2).build(), RULES);
+    return Limiter.owning(RedisStore.builder(cluster.uri()).nodes(2).build(), RULES);
   }
 
   @Test
@@ -87,7 +91,7 @@ class DeadShardIT {
       }
       long deadUntil = System.nanoTime() + DEAD.toNanos();
       RedisCluster.await(() -> onLive.stream().allMatch(i -> count(passed, i) == LIMIT));
-      here.resetAsync("r", member(resetOne)).toCompletableFuture().join();
+      here.reset("r", member(resetOne));
       long reset = System.nanoTime();
       RedisCluster.await(() -> there.decide("r", member(resetOne)).allowed());
       double noticed = (System.nanoTime() - reset) / 1e6;
@@ -146,7 +150,7 @@ class DeadShardIT {
             .onStoreFailure(OnStoreFailure.DENY)
             .build();
     try (RedisCluster cluster = RedisCluster.start(newest());
-        Limiter limiter = Limiter.of(RedisStore.connect(cluster.uri()), Rules.of(rule))) {
+        Limiter limiter = Limiter.owning(RedisStore.connect(cluster.uri()), Rules.of(rule))) {
       Identity ip = Identity.of("ip", "10.0.0.1");
       RedisProcess master = cluster.ownerOf(slot(ip));
       Identity both = memberElsewhere(cluster, master).with("ip", "10.0.0.1");
@@ -173,8 +177,10 @@ class DeadShardIT {
             .lock(Duration.ofHours(1))
             .build();
     try (RedisCluster cluster = RedisCluster.start(newest());
-        Limiter here = Limiter.of(RedisStore.builder(cluster.uri()).buildBare(), Rules.of(rule));
-        Limiter there = Limiter.of(RedisStore.builder(cluster.uri()).buildBare(), Rules.of(rule))) {
+        Limiter here =
+            Limiter.owning(RedisStore.builder(cluster.uri()).buildBare(), Rules.of(rule));
+        Limiter there =
+            Limiter.owning(RedisStore.builder(cluster.uri()).buildBare(), Rules.of(rule))) {
       int nobody = 0;
       int lockedOut = 0;
       int pairs = 0;
@@ -210,7 +216,8 @@ class DeadShardIT {
             .lock(Duration.ofHours(1))
             .build();
     try (RedisCluster cluster = RedisCluster.start(newest());
-        Limiter limiter = Limiter.of(RedisStore.builder(cluster.uri()).buildBare(), Rules.of(rule))) {
+        Limiter limiter =
+            Limiter.owning(RedisStore.builder(cluster.uri()).buildBare(), Rules.of(rule))) {
       limiter.decide("r", member(1).with("ip", "10.0.0.1"));
       limiter.decide("r", member(1).with("ip", "10.0.0.2"));
 
@@ -227,9 +234,12 @@ class DeadShardIT {
   @Test
   void callWithAnIdOverTwoSlotsOfADeadShardIsCountedInBoth() {
     Rule rule =
-        Rule.builder("r").by("member", "ip").limit(Limit.fixedWindow(2, Duration.ofDays(1))).build();
+        Rule.builder("r")
+            .by("member", "ip")
+            .limit(Limit.fixedWindow(2, Duration.ofDays(1)))
+            .build();
     try (RedisCluster cluster = RedisCluster.start(newest());
-        Limiter limiter = Limiter.of(RedisStore.connect(cluster.uri()), Rules.of(rule))) {
+        Limiter limiter = Limiter.owning(RedisStore.connect(cluster.uri()), Rules.of(rule))) {
       Identity ip = Identity.of("ip", "10.0.0.1");
       RedisProcess master = cluster.ownerOf(slot(ip));
       List<Integer> beside =
@@ -260,9 +270,10 @@ class DeadShardIT {
 
   @Test
   void receiptOfACallCountedHalfByRedisAndHalfByThisNodeGivesBackBoth() {
-    Rule rule = Rule.builder("r").by("member", "ip").limit(Limit.slidingLog(3, Duration.ofDays(1))).build();
+    Rule rule =
+        Rule.builder("r").by("member", "ip").limit(Limit.slidingLog(3, Duration.ofDays(1))).build();
     try (RedisCluster cluster = RedisCluster.start(newest());
-        Limiter limiter = Limiter.of(RedisStore.connect(cluster.uri()), Rules.of(rule))) {
+        Limiter limiter = Limiter.owning(RedisStore.connect(cluster.uri()), Rules.of(rule))) {
       Identity ip = Identity.of("ip", "10.0.0.1");
       RedisProcess master = cluster.ownerOf(slot(ip));
       Identity both = memberElsewhere(cluster, master).with("ip", "10.0.0.1");
@@ -270,9 +281,9 @@ class DeadShardIT {
       master.pause();
       Decision.Allowed half = (Decision.Allowed) limiter.decide("r", both);
 
-      boolean settled = limiter.refundAsync(half.receipt()).toCompletableFuture().join();
+      boolean settled = limiter.refund(half.receipt());
       Decision after = limiter.decide(Call.of("r", both).peeking());
-      boolean again = limiter.refundAsync(half.receipt()).toCompletableFuture().join();
+      boolean again = limiter.refund(half.receipt());
       master.resume();
 
       assertThat(half.countedBy()).isEqualTo(Decision.CountedBy.LOCAL);
@@ -285,10 +296,11 @@ class DeadShardIT {
   @Test
   void idThatALiveShardDeniedIsCountedWhenItComesAgainAlsoOnTheDeadOne() {
     Rule perIp = Rule.builder("r").by("ip").limit(Limit.fixedWindow(3, Duration.ofDays(1))).build();
-    Rule perMember = Rule.builder("s").by("member").limit(Limit.fixedWindow(1, Duration.ofDays(1))).build();
+    Rule perMember =
+        Rule.builder("s").by("member").limit(Limit.fixedWindow(1, Duration.ofDays(1))).build();
     try (RedisCluster cluster = RedisCluster.start(newest());
         Limiter limiter =
-            Limiter.of(RedisStore.connect(cluster.uri()), Rules.of(perIp, perMember))) {
+            Limiter.owning(RedisStore.connect(cluster.uri()), Rules.of(perIp, perMember))) {
       RedisProcess master = cluster.ownerOf(slot(Identity.of("ip", "10.0.0.1")));
       Identity both = memberElsewhere(cluster, master).with("ip", "10.0.0.1");
       RedisCluster.await(() -> Crowd.isCounted(limiter.decide("s", both)));
@@ -297,7 +309,7 @@ class DeadShardIT {
         Call call = Call.of(List.of("r", "s"), both).withId("job-" + i);
         assertThat(limiter.decide(call).allowed()).as("the member is used up").isFalse();
       }
-      limiter.resetAsync("s", both).toCompletableFuture().join();
+      limiter.reset("s", both);
       int passed = 0;
       for (int i = 0; i < 6; i++) {
         Call call = Call.of("r", both).withId("job-" + i + "-again");

@@ -11,11 +11,11 @@ import dev.sluice.Limiter;
 import dev.sluice.Receipt;
 import dev.sluice.Rule;
 import dev.sluice.Rules;
-import dev.sluice.Store;
 import dev.sluice.redis.testing.RedisCluster;
 import dev.sluice.redis.testing.RedisProcess;
 import dev.sluice.redis.testing.RedisServers;
 import dev.sluice.redis.testing.RespProxy;
+import dev.sluice.store.Store;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
@@ -55,8 +55,8 @@ class DenialCacheIT {
     server = RedisServers.single(newest());
     server.command("FLUSHALL");
     // So long that only an announcement ends a cached denial.
-    here = Limiter.of(remembering(Duration.ofHours(1)), RULES);
-    there = Limiter.of(remembering(Duration.ofHours(1)), RULES);
+    here = Limiter.owning(remembering(Duration.ofHours(1)), RULES);
+    there = Limiter.owning(remembering(Duration.ofHours(1)), RULES);
     RedisCluster.await(() -> server.command("PUBSUB", "NUMSUB", Keyspace.GIFTS).endsWith("2"));
   }
 
@@ -122,9 +122,9 @@ class DenialCacheIT {
   @Test
   void liftByAnotherNodeIsNoticed() {
     useUp(LOCKING);
-    there.resetAsync("locking", ANN).toCompletableFuture().join();
+    there.reset("locking", ANN);
     RedisCluster.await(() -> here.decide("locking", ANN).allowed());
-    there.lockAsync("locking", ANN, Duration.ofHours(1), "by hand").toCompletableFuture().join();
+    there.lock("locking", ANN, Duration.ofHours(1), "by hand");
     RedisCluster.await(() -> !here.decide("locking", ANN).allowed());
 
     giftArrives("lift", LOCKING, node -> node.liftAsync("locking", ANN));
@@ -133,10 +133,11 @@ class DenialCacheIT {
   @Test
   void raisedLimitAppliesAtOnce() {
     useUp(RULE);
-    Rule raised = Rule.builder("r").by("member").limit(Limit.fixedWindow(4, Duration.ofDays(1))).build();
+    Rule raised =
+        Rule.builder("r").by("member").limit(Limit.fixedWindow(4, Duration.ofDays(1))).build();
     var store = RedisStore.connect(server.uri());
-    try (Limiter before = Limiter.of(store, RULES);
-        Limiter after = Limiter.of(store, Rules.of(raised))) {
+    try (Limiter before = Limiter.owning(store, RULES);
+        Limiter after = Limiter.owning(store, Rules.of(raised))) {
       RedisCluster.await(() -> !before.decide("r", ANN).allowed());
 
       assertThat(after.decide("r", ANN).allowed()).isTrue();
@@ -172,8 +173,11 @@ class DenialCacheIT {
   @Test
   void largerCostIsToldItsOwnWait() {
     Rule rule =
-        Rule.builder("slow").by("member").limit(Limit.tokenBucket(10, 1, Duration.ofSeconds(1))).build();
-    try (Limiter limiter = Limiter.of(RedisStore.connect(server.uri()), Rules.of(rule))) {
+        Rule.builder("slow")
+            .by("member")
+            .limit(Limit.tokenBucket(10, 1, Duration.ofSeconds(1)))
+            .build();
+    try (Limiter limiter = Limiter.owning(RedisStore.connect(server.uri()), Rules.of(rule))) {
       while (limiter.decide("slow", ANN).allowed()) {
         // until it is used up
       }
@@ -189,10 +193,15 @@ class DenialCacheIT {
   @Test
   void callOverSeveralAccountsIsToldTheLongestWaitOfAll() {
     Rule quick =
-        Rule.builder("quick").by("member").limit(Limit.tokenBucket(1, 1, Duration.ofSeconds(2))).build();
-    Rule slow = Rule.builder("slow").by("ip").limit(Limit.tokenBucket(1, 1, Duration.ofHours(1))).build();
+        Rule.builder("quick")
+            .by("member")
+            .limit(Limit.tokenBucket(1, 1, Duration.ofSeconds(2)))
+            .build();
+    Rule slow =
+        Rule.builder("slow").by("ip").limit(Limit.tokenBucket(1, 1, Duration.ofHours(1))).build();
     Identity both = ANN.with("ip", "10.0.0.1");
-    try (Limiter limiter = Limiter.of(RedisStore.connect(server.uri()), Rules.of(quick, slow))) {
+    try (Limiter limiter =
+        Limiter.owning(RedisStore.connect(server.uri()), Rules.of(quick, slow))) {
       limiter.decide("quick", both);
       assertThat(limiter.decide("quick", both).allowed()).as("and this is known now").isFalse();
       limiter.decide("slow", both);
@@ -217,7 +226,7 @@ class DenialCacheIT {
 
   @Test
   void flushedRedisIsNoticedWithinASecond() {
-    try (Limiter limiter = Limiter.of(RedisStore.connect(server.uri()), RULES)) {
+    try (Limiter limiter = Limiter.owning(RedisStore.connect(server.uri()), RULES)) {
       RedisCluster.await(() -> knows(limiter, RULE));
       server.command("FLUSHALL");
       long start = System.nanoTime();
@@ -234,7 +243,7 @@ class DenialCacheIT {
     Receipt receipt = ((Decision.Allowed) here.decide("r", ANN)).receipt();
     useUp(RULE);
     try (RespProxy proxy = RespProxy.before(server);
-        Limiter cut = Limiter.of(RedisStore.connect(proxy.uri()), RULES)) {
+        Limiter cut = Limiter.owning(RedisStore.connect(proxy.uri()), RULES)) {
       cut.decide("locking", ANN);
       proxy.harming(
           command ->
@@ -253,8 +262,8 @@ class DenialCacheIT {
   void denialEndsWhenTheStoreWouldAllow() {
     Limit limit = Limit.tokenBucket(1, 1, Duration.ofMillis(200));
     Rules rules = Rules.of(Rule.builder("fast").by("member").limit(limit).build());
-    try (Limiter cached = Limiter.of(RedisStore.connect(server.uri()), rules);
-        Limiter bare = Limiter.of(RedisStore.builder(server.uri()).buildBare(), rules)) {
+    try (Limiter cached = Limiter.owning(RedisStore.connect(server.uri()), rules);
+        Limiter bare = Limiter.owning(RedisStore.builder(server.uri()).buildBare(), rules)) {
       for (int round = 0; round < 5; round++) {
         RedisCluster.await(() -> cached.decide("fast", ANN).allowed());
         assertThat(cached.decide("fast", ANN).allowed()).isFalse();

@@ -2,10 +2,10 @@ package dev.sluice.redis;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.sluice.Store;
 import dev.sluice.redis.testing.RedisCluster;
 import dev.sluice.redis.testing.RedisProcess;
 import dev.sluice.redis.testing.RedisServers;
+import dev.sluice.store.Store;
 import java.time.Duration;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;

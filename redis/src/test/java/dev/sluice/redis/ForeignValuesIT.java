@@ -14,11 +14,11 @@ import dev.sluice.LockPage;
 import dev.sluice.Restriction;
 import dev.sluice.Rule;
 import dev.sluice.Rules;
-import dev.sluice.Store;
 import dev.sluice.redis.testing.RedisCluster;
 import dev.sluice.redis.testing.RedisProcess;
 import dev.sluice.redis.testing.RedisProcess.Binary;
 import dev.sluice.redis.testing.RedisServers;
+import dev.sluice.store.Store;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -59,7 +59,10 @@ class ForeignValuesIT {
   void foreignValuesUnderOurKeysAreReplacedAndCounted(Binary binary) {
     server = RedisServers.single(binary);
     for (Limit limit :
-        List.of(Limit.tokenBucket(5, 5, HOUR), Limit.fixedWindow(5, Duration.ofDays(1)), Limit.slidingLog(5, HOUR))) {
+        List.of(
+            Limit.tokenBucket(5, 5, HOUR),
+            Limit.fixedWindow(5, Duration.ofDays(1)),
+            Limit.slidingLog(5, HOUR))) {
       for (String suffix : List.of("", "!log1", "!lock")) {
         for (boolean isList : new boolean[] {true, false}) {
           replacesForeign(limit, suffix, isList);
@@ -133,7 +136,7 @@ class ForeignValuesIT {
     Rule many = Rule.builder("many").by("member").limit(Limit.tokenBucket(50, 50, HOUR)).build();
     long now = 1_790_000_000_000_000L;
     try (LettuceStore store = RedisStore.builder(server.uri()).testClock(() -> now).buildBare();
-        Limiter limiter = Limiter.of(store, Rules.of(few, many))) {
+        Limiter limiter = Limiter.owning(store, Rules.of(few, many))) {
       for (int left = 4; left >= 0; left--) {
         if (left == 3) {
           server.command(
@@ -160,7 +163,7 @@ class ForeignValuesIT {
     String key = Keyspace.UNKEYED.key(new Account("r", ANN));
     long[] now = {1_790_000_000_000_000L};
     try (LettuceStore store = RedisStore.builder(server.uri()).testClock(() -> now[0]).buildBare();
-        Limiter limiter = Limiter.of(store, Rules.of(rule))) {
+        Limiter limiter = Limiter.owning(store, Rules.of(rule))) {
       limiter.decide("r", ANN);
       writer.accept(key);
       for (int left = 4; left >= 0; left--) {
@@ -180,7 +183,7 @@ class ForeignValuesIT {
     String key = Keyspace.UNKEYED.key(new Account("r", ANN)) + suffix;
     server.command(isList ? "RPUSH" : "SET", key, "not ours");
     try (LettuceStore store = RedisStore.builder(server.uri()).buildBare();
-        Limiter limiter = Limiter.of(store, Rules.of(rule))) {
+        Limiter limiter = Limiter.owning(store, Rules.of(rule))) {
       for (int i = 1; i <= 5; i++) {
         Decision decision = limiter.decide(Call.of("r", ANN).withId(i == 1 ? "x" : "x" + i));
         assertThat(decision.balances().get(0).remaining())
@@ -188,7 +191,7 @@ class ForeignValuesIT {
             .isEqualTo(5 - i);
       }
       assertThat(limiter.decide("r", ANN).allowed()).isFalse();
-      assertThat(limiter.locksAsync(null, 1_000, null).toCompletableFuture().join().locks()).hasSize(1);
+      assertThat(limiter.locks(null, 1_000, null).locks()).hasSize(1);
       if (suffix.isEmpty()) {
         assertThat(store.foreignValues()).as("%s, %s", limit, key).isEqualTo(1);
       }
@@ -204,7 +207,8 @@ class ForeignValuesIT {
   @MethodSource("dev.sluice.redis.testing.RedisProcess#binaries")
   void indexOfLocksThatIsNoneIsReplacedAndStopsNobody(Binary binary) {
     server = RedisServers.single(binary);
-    Rule rule = Rule.builder("r").by("member").limit(Limit.tokenBucket(1, 1, HOUR)).lock(HOUR).build();
+    Rule rule =
+        Rule.builder("r").by("member").limit(Limit.tokenBucket(1, 1, HOUR)).lock(HOUR).build();
     Account ann = new Account("r", ANN);
     String index = Keyspace.locksKey(Keyspace.UNKEYED.partition(ann));
     List<List<String>> strangers =
@@ -215,7 +219,7 @@ class ForeignValuesIT {
     for (List<String> stranger : strangers) {
       server.command("FLUSHALL");
       try (LettuceStore store = RedisStore.builder(server.uri()).buildBare();
-          Limiter limiter = Limiter.of(store, Rules.of(rule))) {
+          Limiter limiter = Limiter.owning(store, Rules.of(rule))) {
         server.command(stranger.toArray(new String[0]));
         assertThat(listed(store)).isEmpty();
         assertThat(store.foreignValues()).isEqualTo(1);
@@ -227,11 +231,9 @@ class ForeignValuesIT {
 
         server.command("DEL", index);
         server.command(stranger.toArray(new String[0]));
-        assertThat(limiter.liftAsync("r", ANN).toCompletableFuture().join()).isTrue();
+        assertThat(limiter.lift("r", ANN)).isTrue();
         server.command(stranger.toArray(new String[0]));
-        assertThat(limiter.resetAsync("r", ANN).toCompletableFuture().join())
-            .as("nothing is left to forget")
-            .isFalse();
+        assertThat(limiter.reset("r", ANN)).as("nothing is left to forget").isFalse();
         assertThat(listed(store)).isEmpty();
       }
     }

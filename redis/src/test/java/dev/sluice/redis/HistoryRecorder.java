@@ -1,14 +1,14 @@
 package dev.sluice.redis;
 
-import dev.sluice.Charge;
 import dev.sluice.Decision;
 import dev.sluice.Identity;
 import dev.sluice.Intent;
 import dev.sluice.Limit;
 import dev.sluice.OnStoreFailure;
-import dev.sluice.Plan;
 import dev.sluice.Rule;
 import dev.sluice.history.RecordedCalls;
+import dev.sluice.store.Charge;
+import dev.sluice.store.Plan;
 import java.io.BufferedOutputStream;
 import java.io.DataOutputStream;
 import java.io.IOException;

@@ -33,7 +33,11 @@ class LibrariesIT {
   private static final String OTHER = Library.PREFIX + "0123456789abcdef";
   private static final Identity ANN = Identity.of("member", "ann");
   private static final Rules RULES =
-      Rules.of(Rule.builder("r").by("member").limit(Limit.fixedWindow(1_000, Duration.ofDays(1))).build());
+      Rules.of(
+          Rule.builder("r")
+              .by("member")
+              .limit(Limit.fixedWindow(1_000, Duration.ofDays(1)))
+              .build());
 
   /** Loads the library of another version: the same text with one more line. */
   private static void loadOther(RedisProcess server, String name) {
@@ -67,7 +71,7 @@ class LibrariesIT {
   @Test
   void onlyTheLibraryThatNobodyUsesIsRemoved() {
     try (RedisProcess server = RedisProcess.start(Binary.SYSTEM);
-        Limiter limiter = Limiter.of(RedisStore.connect(server.uri()), RULES);
+        Limiter limiter = Limiter.owning(RedisStore.connect(server.uri()), RULES);
         RedisLibraries libraries = RedisLibraries.at(server.uri())) {
       limiter.decide("r", ANN);
       String young = Library.PREFIX + "00000000000000aa";
@@ -95,7 +99,7 @@ class LibrariesIT {
   @Test
   void nodeWhoseLibraryWasRemovedLoadsItAgain() {
     try (RedisProcess server = RedisProcess.start(Binary.SYSTEM);
-        Limiter limiter = Limiter.of(RedisStore.connect(server.uri()), RULES);
+        Limiter limiter = Limiter.owning(RedisStore.connect(server.uri()), RULES);
         RedisLibraries libraries = RedisLibraries.at(server.uri())) {
       limiter.decide("r", ANN);
       assertThat(libraries.list()).containsExactly(new Found(Library.NAME, 1, Optional.empty()));
@@ -161,7 +165,7 @@ class LibrariesIT {
   @Test
   void clusterIsPrunedOnEveryMaster() {
     try (RedisCluster cluster = RedisCluster.start(Binary.SYSTEM);
-        Limiter limiter = Limiter.of(RedisStore.connect(cluster.uri()), RULES);
+        Limiter limiter = Limiter.owning(RedisStore.connect(cluster.uri()), RULES);
         RedisLibraries libraries = RedisLibraries.at(cluster.uri())) {
       limiter.decide("r", ANN);
       cluster.masters().forEach(master -> loadOther(master, OTHER));

@@ -13,11 +13,11 @@ import dev.sluice.LockPage;
 import dev.sluice.Restriction;
 import dev.sluice.Rule;
 import dev.sluice.Rules;
-import dev.sluice.Store;
 import dev.sluice.redis.testing.Crowd;
 import dev.sluice.redis.testing.RedisProcess;
 import dev.sluice.redis.testing.RedisProcess.Binary;
 import dev.sluice.redis.testing.RedisServers;
+import dev.sluice.store.Store;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
@@ -135,7 +135,8 @@ class LocksIT {
   @Test
   void resetLiftAndTheEndTakeALockOutOfTheIndex() {
     long[] now = {NOW};
-    try (LettuceStore store = RedisStore.builder(server.uri()).testClock(() -> now[0]).buildBare()) {
+    try (LettuceStore store =
+        RedisStore.builder(server.uri()).testClock(() -> now[0]).buildBare()) {
       lockAll(store, 300, i -> account("r", i), i -> i < 100 ? HOUR : HOUR.multipliedBy(2));
       IntStream.range(200, 300)
           .forEach(
@@ -196,7 +197,7 @@ class LocksIT {
                 .colocate()
                 .build());
     try (LettuceStore store = RedisStore.builder(server.uri()).buildBare();
-        Limiter limiter = Limiter.of(store, rules)) {
+        Limiter limiter = Limiter.owning(store, rules)) {
       List<Restriction> expected = new ArrayList<>();
       for (String rule : List.of("r", "together")) {
         for (int i = 0; i < 3; i++) {
@@ -242,9 +243,10 @@ class LocksIT {
   @Test
   void decisionsAreCountedWhileFourteenThousandLocksAreListedInALoop() {
     Rules rules =
-        Rules.of(Rule.builder("r").by("member").limit(Limit.tokenBucket(1_000_000, 1, HOUR)).build());
+        Rules.of(
+            Rule.builder("r").by("member").limit(Limit.tokenBucket(1_000_000, 1, HOUR)).build());
     try (Store store = RedisStore.connect(server.uri());
-        Limiter limiter = Limiter.of(store, rules)) {
+        Limiter limiter = Limiter.owning(store, rules)) {
       List<Restriction> set = lockAll(store, MANY, i -> account("locked", i), i -> HOUR);
       Set<Account> locked = new HashSet<>();
       set.forEach(lock -> locked.add(lock.account()));

@@ -39,9 +39,15 @@ class MutatedValuesIT {
   private static final List<Rule> RULES =
       List.of(
           rule("quick").limit(Limit.tokenBucket(3, 3, HOUR)).build(),
-          rule("packed").limit(Limit.tokenBucket(3, 7, HOUR)).limit(Limit.fixedWindow(3, HOUR)).build(),
+          rule("packed")
+              .limit(Limit.tokenBucket(3, 7, HOUR))
+              .limit(Limit.fixedWindow(3, HOUR))
+              .build(),
           rule("locking").limit(Limit.tokenBucket(3, 7, HOUR)).lock(HOUR).build(),
-          rule("sliding").limit(Limit.slidingWindow(3, HOUR)).limit(Limit.slidingLog(3, HOUR)).build(),
+          rule("sliding")
+              .limit(Limit.slidingWindow(3, HOUR))
+              .limit(Limit.slidingLog(3, HOUR))
+              .build(),
           rule("calendar")
               .limit(Limit.fixedWindow(3, Duration.ofDays(1)))
               .limit(Limit.slidingWindow(3, HOUR))
@@ -114,7 +120,7 @@ class MutatedValuesIT {
   void damagedAccountsAreDecidedWholeOrNotAtAll() throws Exception {
     System.out.printf("Values of accounts, %d of them, seed %d%n", Mutator.INPUTS, SEED);
     try (LettuceStore store = RedisStore.builder(server.uri()).buildBare();
-        Limiter limiter = Limiter.of(store, Rules.of(RULES))) {
+        Limiter limiter = Limiter.owning(store, Rules.of(RULES))) {
       List<byte[]> samples = samples(limiter);
       List<RedisFuture<String>> written = new ArrayList<>();
       for (int i = 0; i < Mutator.INPUTS; i++) {
@@ -157,7 +163,7 @@ class MutatedValuesIT {
             bytes("r:ip=::1!"));
     List<byte[]> notices = List.of(bytes("1890000000000000 by+hand"), bytes("1890000000000000 -"));
     try (LettuceStore store = RedisStore.builder(server.uri()).buildBare();
-        Limiter limiter = Limiter.of(store, Rules.of(RULES))) {
+        Limiter limiter = Limiter.owning(store, Rules.of(RULES))) {
       for (int i = 0; i < 300; i++) {
         Account account = new Account("quick", Identity.of("member", "m" + i));
         store.lock(account, HOUR, "by hand").toCompletableFuture().join();

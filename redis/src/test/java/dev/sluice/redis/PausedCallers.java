@@ -5,8 +5,8 @@ import dev.sluice.Limit;
 import dev.sluice.Limiter;
 import dev.sluice.Rule;
 import dev.sluice.Rules;
-import dev.sluice.Store;
 import dev.sluice.redis.testing.Crowd;
+import dev.sluice.store.Store;
 import java.time.Duration;
 import java.util.List;
 import java.util.Set;
@@ -32,7 +32,7 @@ final class PausedCallers {
             .deadline(deadline)
             .onFault(fault -> faults.add(String.valueOf(fault.getMessage())))
             .build();
-    try (Limiter limiter = Limiter.of(store, rules)) {
+    try (Limiter limiter = Limiter.owning(store, rules)) {
       AtomicBoolean goesOn = new AtomicBoolean(true);
       var calling =
           Crowd.calling(

@@ -2,16 +2,16 @@ package dev.sluice.redis;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.sluice.Charge;
 import dev.sluice.Decision;
 import dev.sluice.Intent;
 import dev.sluice.Limit;
 import dev.sluice.OnStoreFailure;
-import dev.sluice.Plan;
 import dev.sluice.history.RecordedCalls;
 import dev.sluice.memory.MemoryStore;
 import dev.sluice.redis.HistoryRecorder.Entry;
 import dev.sluice.redis.testing.RedisProcess;
+import dev.sluice.store.Charge;
+import dev.sluice.store.Plan;
 import java.io.BufferedInputStream;
 import java.io.DataInputStream;
 import java.io.IOException;

@@ -43,7 +43,7 @@ class RedisRulesIT {
   void publishedRulesAreLiveOnEveryNodeWithinASecondAndKeepUsage() {
     try (RedisRules one = RedisRules.watch(redis.uri());
         RedisRules other = RedisRules.watch(redis.uri());
-        Limiter limiter = Limiter.of(MemoryStore.create(), other)) {
+        Limiter limiter = Limiter.owning(MemoryStore.create(), other)) {
       one.publish(signIn(1));
       awaitLimit(other, 1);
       assertThat(limiter.decide("SignIn", Identity.of("login", "ann")).allowed()).isTrue();

@@ -1,6 +1,5 @@
 package dev.sluice.redis;
 
-import dev.sluice.Store;
 import dev.sluice.contract.MovableClock;
 import dev.sluice.contract.StoreContract;
 import dev.sluice.redis.testing.RedisCluster;
@@ -8,6 +7,7 @@ import dev.sluice.redis.testing.RedisProcess;
 import dev.sluice.redis.testing.RedisProcess.Binary;
 import dev.sluice.redis.testing.RedisServers;
 import dev.sluice.redis.testing.SharedStore;
+import dev.sluice.store.Store;
 import dev.sluice.testing.Needs;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicReference;

@@ -9,9 +9,9 @@ import dev.sluice.Limit;
 import dev.sluice.Limiter;
 import dev.sluice.Rule;
 import dev.sluice.Rules;
-import dev.sluice.Store;
 import dev.sluice.redis.testing.RedisCluster;
 import dev.sluice.redis.testing.RedisProcess;
+import dev.sluice.store.Store;
 import java.time.Duration;
 import org.junit.jupiter.api.Test;
 
@@ -40,7 +40,7 @@ class ReplicaIT {
                   .cacheDenials(false)
                   .readLocksFromReplica()
                   .build();
-          Limiter limiter = Limiter.of(store, RULES)) {
+          Limiter limiter = Limiter.owning(store, RULES)) {
         assertThat(limiter.decide("r", ANN).allowed()).isTrue();
         Decision first = limiter.decide("r", ANN);
         assertThat(first.locked()).isTrue();
@@ -76,12 +76,12 @@ class ReplicaIT {
                   .deadline(Duration.ofSeconds(5))
                   .readLocksFromReplica()
                   .build();
-          Limiter limiter = Limiter.of(store, RULES)) {
+          Limiter limiter = Limiter.owning(store, RULES)) {
         limiter.decide("r", ANN);
         assertThat(limiter.decide("r", ANN).locked()).isTrue();
         RedisCluster.await(() -> replica.command("DBSIZE").equals(master.command("DBSIZE")));
         replica.command("REPLICAOF", "NO", "ONE"); // from now on it lags behind
-        limiter.resetAsync("r", ANN).toCompletableFuture().join();
+        limiter.reset("r", ANN);
 
         assertThat(replica.command("DBSIZE")).as("it still shows the lock").isNotEqualTo("0");
         assertThat(limiter.decide("r", ANN).allowed()).isTrue();

@@ -1,8 +1,8 @@
 package dev.sluice.redis;
 
-import dev.sluice.Store;
 import dev.sluice.redis.testing.RedisProcess;
 import dev.sluice.rules.SeedScenarios;
+import dev.sluice.store.Store;
 import java.time.Instant;
 import java.time.InstantSource;
 import org.junit.jupiter.api.AfterAll;

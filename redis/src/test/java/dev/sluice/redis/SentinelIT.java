@@ -38,7 +38,7 @@ class SentinelIT {
                 .onStoreFailure(OnStoreFailure.DENY)
                 .build());
     try (RedisSentinels sentinels = RedisSentinels.start(newest());
-        Limiter limiter = Limiter.of(RedisStore.connect(sentinels.uri()), rules)) {
+        Limiter limiter = Limiter.owning(RedisStore.connect(sentinels.uri()), rules)) {
       RedisCluster.await(() -> limiter.decide("r", ANN).allowed());
       long before = used(limiter);
       RedisCluster.await(() -> replicated(sentinels));

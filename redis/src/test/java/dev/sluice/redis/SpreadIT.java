@@ -10,10 +10,10 @@ import dev.sluice.Limiter;
 import dev.sluice.OnStoreFailure;
 import dev.sluice.Rule;
 import dev.sluice.Rules;
-import dev.sluice.Store;
 import dev.sluice.redis.testing.RedisCluster;
 import dev.sluice.redis.testing.RedisProcess;
 import dev.sluice.redis.testing.RedisServers;
+import dev.sluice.store.Store;
 import io.lettuce.core.cluster.SlotHash;
 import java.time.Duration;
 import java.util.Arrays;
@@ -64,7 +64,7 @@ class SpreadIT {
 
   private Limiter open() {
     Store store = RedisStore.builder(cluster.uri()).deadline(Duration.ofSeconds(5)).build();
-    return Limiter.of(store, RULES);
+    return Limiter.owning(store, RULES);
   }
 
   @Test

@@ -43,8 +43,9 @@ class TlsIT {
       String uri = "rediss://127.0.0.1:" + port;
       Duration patient = Duration.ofSeconds(5);
       try (Limiter trusting =
-              Limiter.of(RedisStore.builder(uri + "?verifyPeer=NONE").deadline(patient).build(), RULES);
-          Limiter wary = Limiter.of(RedisStore.builder(uri).deadline(patient).build(), RULES)) {
+              Limiter.owning(
+                  RedisStore.builder(uri + "?verifyPeer=NONE").deadline(patient).build(), RULES);
+          Limiter wary = Limiter.owning(RedisStore.builder(uri).deadline(patient).build(), RULES)) {
         for (int i = 0; i < 4; i++) {
           assertThat(trusting.decide("r", ANN).allowed()).isEqualTo(i < 3);
         }
@@ -65,7 +66,7 @@ class TlsIT {
       RedisCluster.await(() -> server.command("CLUSTER", "INFO").contains("cluster_state:ok"));
       String uri = "rediss-cluster://127.0.0.1:" + port + "?verifyPeer=NONE";
       try (Limiter limiter =
-          Limiter.of(RedisStore.builder(uri).deadline(Duration.ofSeconds(5)).build(), RULES)) {
+          Limiter.owning(RedisStore.builder(uri).deadline(Duration.ofSeconds(5)).build(), RULES)) {
         for (int i = 0; i < 4; i++) {
           assertThat(limiter.decide("r", ANN)).isNotInstanceOf(Decision.Unmetered.class);
         }

@@ -4,17 +4,17 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.Account;
 import dev.sluice.Balance;
-import dev.sluice.Charge;
 import dev.sluice.Decision;
 import dev.sluice.Identity;
 import dev.sluice.Intent;
 import dev.sluice.Limit;
 import dev.sluice.OnStoreFailure;
-import dev.sluice.Plan;
 import dev.sluice.Rule;
 import dev.sluice.redis.testing.RedisProcess;
 import dev.sluice.redis.testing.RedisProcess.Binary;
 import dev.sluice.redis.testing.RedisServers;
+import dev.sluice.store.Charge;
+import dev.sluice.store.Plan;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -41,7 +41,8 @@ class TogetherIT {
   /** From here on, the number that a bucket is has a digit more. */
   private static final long DIGIT_MORE = 1_867_225_600_000_000L;
 
-  private static final Rule QUICK = Rule.builder("quick").limit(Limit.tokenBucket(10, 1, HOUR)).build();
+  private static final Rule QUICK =
+      Rule.builder("quick").limit(Limit.tokenBucket(10, 1, HOUR)).build();
   private static final Rule PLAIN =
       Rule.builder("plain")
           .limit(Limit.tokenBucket(120, 7, Duration.ofMinutes(1)))
@@ -60,7 +61,8 @@ class TogetherIT {
     long[] now = {1_790_000_000_000_000L};
     SplittableRandom random = new SplittableRandom(7);
     int allowed = 0;
-    try (LettuceStore store = RedisStore.builder(server.uri()).testClock(() -> now[0]).buildBare()) {
+    try (LettuceStore store =
+        RedisStore.builder(server.uri()).testClock(() -> now[0]).buildBare()) {
       for (int round = 0; round < ROUNDS; round++) {
         now[0] = (round == ROUNDS / 2 ? DIGIT_MORE : now[0]) + 1 + random.nextInt(1_000);
         List<Sent> sent = new ArrayList<>();

@@ -5,14 +5,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.sluice.Account;
 import dev.sluice.Balance;
 import dev.sluice.Call;
-import dev.sluice.Charge;
 import dev.sluice.Decision;
 import dev.sluice.Identity;
 import dev.sluice.Intent;
 import dev.sluice.Limit;
 import dev.sluice.Limiter;
 import dev.sluice.Lock;
-import dev.sluice.Plan;
 import dev.sluice.Receipt;
 import dev.sluice.Rule;
 import dev.sluice.Rules;
@@ -21,6 +19,8 @@ import dev.sluice.contract.Scene;
 import dev.sluice.redis.testing.RedisProcess;
 import dev.sluice.redis.testing.RedisProcess.Binary;
 import dev.sluice.redis.testing.RedisServers;
+import dev.sluice.store.Charge;
+import dev.sluice.store.Plan;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
@@ -64,7 +64,7 @@ class TtlIT {
     server.command("FLUSHALL");
     SplittableRandom random = new SplittableRandom(3);
     try (Limiter limiter =
-        Limiter.of(
+        Limiter.owning(
             RedisStore.builder(server.uri()).deadline(Duration.ofSeconds(5)).build(),
             Rules.of(RULES.toArray(new Rule[0])))) {
       for (int i = 0; i < 400; i++) {
@@ -94,7 +94,8 @@ class TtlIT {
   @MethodSource("dev.sluice.redis.testing.RedisProcess#binaries")
   void keyOutlivesTheMemoryOfItsLock(Binary binary) {
     Lock lock = new Lock(List.of(Duration.ofSeconds(1)), Duration.ofHours(2));
-    Rule rule = Rule.builder("locked").by("who").limit(Limit.tokenBucket(1, 1, TOKEN)).lock(lock).build();
+    Rule rule =
+        Rule.builder("locked").by("who").limit(Limit.tokenBucket(1, 1, TOKEN)).lock(lock).build();
     Charge charge = new Charge(rule, Identity.of("who", "ann"), rule.terms(), 1);
     try (LettuceStore store = RedisStore.builder(RedisServers.single(binary).uri()).buildBare()) {
       await(store.take(Plan.of(charge)));
@@ -137,7 +138,8 @@ class TtlIT {
     RedisProcess server = RedisServers.single(binary);
     server.command("FLUSHALL");
     MovableClock clock = MovableClock.at(Scene.START);
-    Scene scene = new Scene(clock, RedisStore.builder(server.uri()).testClock(clock::micros).buildBare());
+    Scene scene =
+        new Scene(clock, RedisStore.builder(server.uri()).testClock(clock::micros).buildBare());
     Rule rule = Scene.rule(Limit.tokenBucket(6, 1, Duration.ofMinutes(1)));
     Receipt first = scene.receipt(rule, 1);
     scene.take(rule, 1);

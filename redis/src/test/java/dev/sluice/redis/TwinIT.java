@@ -3,24 +3,24 @@ package dev.sluice.redis;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.Account;
-import dev.sluice.Charge;
 import dev.sluice.Cycle;
 import dev.sluice.Decision;
-import dev.sluice.Durations;
 import dev.sluice.IdReusedException;
 import dev.sluice.Identity;
 import dev.sluice.Intent;
 import dev.sluice.Limit;
 import dev.sluice.Lock;
 import dev.sluice.OnStoreFailure;
-import dev.sluice.Plan;
 import dev.sluice.Receipt;
 import dev.sluice.Restriction;
 import dev.sluice.Rule;
 import dev.sluice.Settlement;
 import dev.sluice.Terms;
+import dev.sluice.internal.Durations;
 import dev.sluice.memory.MemoryStore;
 import dev.sluice.redis.testing.RedisProcess;
+import dev.sluice.store.Charge;
+import dev.sluice.store.Plan;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.ZoneId;
@@ -68,7 +68,8 @@ class TwinIT {
 
   private static void play(RedisProcess redis, int part) {
     long[] now = {0};
-    try (LettuceStore shared = RedisStore.builder(redis.uri()).testClock(() -> now[0]).buildBare()) {
+    try (LettuceStore shared =
+        RedisStore.builder(redis.uri()).testClock(() -> now[0]).buildBare()) {
       for (int i = part; i < HISTORIES; i += THREADS) {
         new History(SEED + i, "h" + i, now, shared).play();
       }
@@ -190,7 +191,10 @@ class TwinIT {
                   most, window.window(), chance(2) ? window.precision() : window.window()));
         } else {
           Limit.FixedWindow window = (Limit.FixedWindow) limit;
-          limits.add(chance(2) ? Limit.fixedWindow(most, window.cycle()) : Limit.fixedWindow(most, span()));
+          limits.add(
+              chance(2)
+                  ? Limit.fixedWindow(most, window.cycle())
+                  : Limit.fixedWindow(most, span()));
         }
       }
       return new Terms(limits, terms.lock(), terms.countDenied());

@@ -6,9 +6,7 @@ import com.linecorp.armeria.common.HttpResponse;
 import com.linecorp.armeria.server.ServiceRequestContext;
 import dev.sluice.Account;
 import dev.sluice.Balance;
-import dev.sluice.Bounds;
 import dev.sluice.Decision;
-import dev.sluice.Durations;
 import dev.sluice.Identity;
 import dev.sluice.Lifted;
 import dev.sluice.LockPage;
@@ -16,8 +14,10 @@ import dev.sluice.Restriction;
 import dev.sluice.Rule;
 import dev.sluice.RuleSource;
 import dev.sluice.Rules;
-import dev.sluice.Store;
-import dev.sluice.Text;
+import dev.sluice.internal.Bounds;
+import dev.sluice.internal.Durations;
+import dev.sluice.internal.Text;
+import dev.sluice.store.Store;
 import java.io.IOException;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -111,7 +111,13 @@ final class Admin {
   HttpResponse reset(ServiceRequestContext ctx, HttpRequest request) {
     Target target = target(ctx);
     return HttpResponse.of(
-        change(ctx, target, "account reset", edge.limiter()::resetAsync, done -> done, done -> "as new")
+        change(
+                ctx,
+                target,
+                "account reset",
+                edge.limiter()::resetAsync,
+                done -> done,
+                done -> "as new")
             .thenApply(
                 done ->
                     Replies.ok(
@@ -168,7 +174,7 @@ final class Admin {
       json.writeStartObject();
       json.writeStringField("rule", lock.account().rule());
       DecisionJson.writeIdentity(json, lock.account().identity());
-      json.writeNumberField("restrictedUntil", lock.restrictedUntil());
+      json.writeNumberField("restrictedUntil", lock.restrictedUntil().toEpochMilli());
       json.writeStringField("until", lock.until().toString());
       json.writeStringField("reason", lock.reason());
       json.writeEndObject();

@@ -2,7 +2,7 @@ package dev.sluice.server;
 
 import com.linecorp.armeria.server.ServiceRequestContext;
 import dev.sluice.Identity;
-import dev.sluice.Text;
+import dev.sluice.internal.Text;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.slf4j.spi.LoggingEventBuilder;

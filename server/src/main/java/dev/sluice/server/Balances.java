@@ -1,7 +1,7 @@
 package dev.sluice.server;
 
 import com.fasterxml.jackson.databind.JsonNode;
-import dev.sluice.Durations;
+import dev.sluice.internal.Durations;
 import java.io.PrintWriter;
 import java.time.Duration;
 import java.time.Instant;

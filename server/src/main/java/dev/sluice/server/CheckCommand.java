@@ -2,7 +2,7 @@ package dev.sluice.server;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
-import dev.sluice.Text;
+import dev.sluice.internal.Text;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.util.List;

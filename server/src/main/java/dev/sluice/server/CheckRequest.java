@@ -1,13 +1,14 @@
 package dev.sluice.server;
 
-import dev.sluice.Bounds;
 import dev.sluice.Call;
 import dev.sluice.Identity;
 import dev.sluice.Intent;
 import dev.sluice.Rule;
 import dev.sluice.Rules;
-import dev.sluice.Text;
+import dev.sluice.UnknownRuleException;
 import dev.sluice.http.RequestFacets;
+import dev.sluice.internal.Bounds;
+import dev.sluice.internal.Text;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -187,10 +188,6 @@ final class CheckRequest {
   /** That there is no such rule, and which one may have been meant. */
   static String unknown(String name, Rules rules) {
     List<String> names = rules.all().stream().map(Rule::name).toList();
-    String hint =
-        Text.nearest(name, names)
-            .map(near -> "did you mean '" + near + "'?")
-            .orElseGet(() -> "expected: one of " + Text.listed(names));
-    return "rule %s: unknown (%s)".formatted(Text.quoted(name), hint);
+    return String.valueOf(new UnknownRuleException(name, names).getMessage());
   }
 }

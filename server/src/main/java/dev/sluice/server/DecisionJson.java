@@ -5,13 +5,14 @@ import dev.sluice.Balance;
 import dev.sluice.Decision;
 import dev.sluice.Identity;
 import dev.sluice.Limit;
-import dev.sluice.Metrics;
 import dev.sluice.Settled;
+import dev.sluice.internal.Durations;
+import dev.sluice.metrics.Metrics;
 import java.io.IOException;
+import java.time.Instant;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
-import java.util.OptionalLong;
 import java.util.TreeMap;
 import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
@@ -84,8 +85,7 @@ final class DecisionJson {
       json.writeNumberField("quota", balance.limit().quota());
       writeNumbers(json, balance);
       json.writeBooleanField("locked", balance.locked());
-      long until = balance.lockedUntilMicros();
-      writeUntil(json, until == 0 ? OptionalLong.empty() : OptionalLong.of(millis(until)));
+      writeUntil(json, balance.lockedUntil());
       json.writeBooleanField("enforced", balance.enforced());
       writeUncharged(json, balance.uncharged());
       json.writeEndObject();
@@ -132,21 +132,16 @@ final class DecisionJson {
     if (balance.retryAfterMicros() == Balance.NEVER) {
       json.writeNullField("retryAfterMs");
     } else {
-      json.writeNumberField("retryAfterMs", millis(balance.retryAfterMicros()));
+      json.writeNumberField("retryAfterMs", Durations.ceilMillis(balance.retryAfterMicros()));
     }
-    json.writeNumberField("resetAfterMs", millis(balance.resetAfterMicros()));
+    json.writeNumberField("resetAfterMs", Durations.ceilMillis(balance.resetAfterMicros()));
   }
 
-  private static void writeUntil(JsonGenerator json, OptionalLong until) throws IOException {
+  private static void writeUntil(JsonGenerator json, Optional<Instant> until) throws IOException {
     if (until.isPresent()) {
-      json.writeNumberField("restrictedUntil", until.getAsLong());
+      json.writeNumberField("restrictedUntil", until.get().toEpochMilli());
     } else {
       json.writeNullField("restrictedUntil");
     }
-  }
-
-  /** Whole milliseconds, rounded up. */
-  private static long millis(long micros) {
-    return micros / 1_000 + (micros % 1_000 == 0 ? 0 : 1);
   }
 }

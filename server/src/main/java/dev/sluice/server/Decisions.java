@@ -13,7 +13,6 @@ import com.linecorp.armeria.server.ServiceRequestContext;
 import dev.sluice.Call;
 import dev.sluice.Decision;
 import dev.sluice.Identity;
-import dev.sluice.Rules;
 import dev.sluice.Settled;
 import dev.sluice.http.HttpAnswer;
 import dev.sluice.http.RequestFacets;
@@ -27,13 +26,11 @@ import org.jspecify.annotations.Nullable;
 final class Decisions {
   private final Edge edge;
   private final Receipts receipts;
-  private final Meters meters;
   private final Settings settings;
 
-  Decisions(Edge edge, Receipts receipts, Meters meters, Settings settings) {
+  Decisions(Edge edge, Receipts receipts, Settings settings) {
     this.edge = edge;
     this.receipts = receipts;
-    this.meters = meters;
     this.settings = settings;
   }
 
@@ -47,33 +44,16 @@ final class Decisions {
   }
 
   private CompletionStage<HttpResponse> check(byte[] body) {
-    return ask(CheckRequest.parse(body, edge.facets())).thenApply(this::checked);
+    RequestFacets facets = edge.facets();
+    return edge.limiter()
+        .decideAsync(CheckRequest.parse(body, facets), facets.rules())
+        .thenApply(this::checked);
   }
 
   private HttpResponse checked(Decision decision) {
     String receipt =
         decision instanceof Decision.Allowed allowed ? receipts.seal(allowed.receipt()) : null;
     return Replies.ok(json -> DecisionJson.write(json, decision, receipt));
-  }
-
-  private CompletionStage<Decision> ask(Call call) {
-    long start = System.nanoTime();
-    Rules rules = edge.limiter().rules();
-    try {
-      return edge.limiter()
-          .decideAsync(call)
-          .whenComplete(
-              (decision, error) -> {
-                if (error == null) {
-                  meters.decided(rules, call, decision, start);
-                } else {
-                  meters.undecided(start);
-                }
-              });
-    } catch (RuntimeException e) { // the rules refused it
-      meters.undecided(start);
-      throw e;
-    }
   }
 
   /** {@code POST /v1/settle}. */
@@ -83,11 +63,12 @@ final class Decisions {
 
   private CompletionStage<HttpResponse> settle(byte[] body) {
     SettleRequest request = SettleRequest.parse(body, receipts);
-    return edge.limiter().settleAsync(request.receipt(), request.settlement()).thenApply(this::settled);
+    return edge.limiter()
+        .settleAsync(request.receipt(), request.settlement())
+        .thenApply(Decisions::settled);
   }
 
-  private HttpResponse settled(Settled settled) {
-    meters.settled(settled);
+  private static HttpResponse settled(Settled settled) {
     return Replies.ok(
         json -> {
           json.writeBooleanField("settled", settled.done());
@@ -104,7 +85,8 @@ final class Decisions {
     }
     Identity identity = facets.identity(List.of(rule), Edge.parts(ctx));
     Body.drop(request);
-    CompletionStage<Decision> decision = ask(Call.of(rule, identity));
+    CompletionStage<Decision> decision =
+        edge.limiter().decideAsync(Call.of(rule, identity), facets.rules());
     boolean head = ctx.method() == HttpMethod.HEAD;
     return HttpResponse.of(decision.thenApply(decided -> gated(decided, head)));
   }

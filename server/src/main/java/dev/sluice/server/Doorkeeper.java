@@ -49,7 +49,10 @@ final class Doorkeeper {
     this.token = token;
     this.client = client;
     Rule rule =
-        Rule.builder(RULE).by("ip").limit(Limit.slidingLog(MOST_WRONG, Duration.ofMinutes(1))).build();
+        Rule.builder(RULE)
+            .by("ip")
+            .limit(Limit.slidingLog(MOST_WRONG, Duration.ofMinutes(1)))
+            .build();
     this.wrong = Limiter.of(MemoryStore.create(clock, MOST_ADDRESSES), Rules.of(rule));
   }
 

@@ -1,6 +1,6 @@
 package dev.sluice.server;
 
-import dev.sluice.Text;
+import dev.sluice.internal.Text;
 import io.netty.buffer.ByteBuf;
 import io.netty.channel.ChannelDuplexHandler;
 import io.netty.channel.ChannelHandler;

@@ -1,6 +1,6 @@
 package dev.sluice.server;
 
-import dev.sluice.Durations;
+import dev.sluice.internal.Durations;
 import dev.sluice.redis.RedisLibraries;
 import dev.sluice.redis.RedisLibraries.Found;
 import java.io.PrintWriter;

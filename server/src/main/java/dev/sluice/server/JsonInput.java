@@ -4,7 +4,7 @@ import com.fasterxml.jackson.core.JsonParser;
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.core.JsonToken;
 import dev.sluice.Limit;
-import dev.sluice.Text;
+import dev.sluice.internal.Text;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.charset.CharacterCodingException;
@@ -108,7 +108,7 @@ final class JsonInput {
     } else {
       String hint =
           Text.nearest(name, known)
-              .map(near -> "did you mean '" + near + "'?")
+              .map(Text::didYouMean)
               .orElse("expected: " + String.join(", ", known));
       error("%s: unknown (%s)".formatted(Text.quoted(name), hint));
       json.skipChildren();

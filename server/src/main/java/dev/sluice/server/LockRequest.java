@@ -1,8 +1,8 @@
 package dev.sluice.server;
 
-import dev.sluice.Bounds;
-import dev.sluice.Durations;
-import dev.sluice.Text;
+import dev.sluice.internal.Bounds;
+import dev.sluice.internal.Durations;
+import dev.sluice.internal.Text;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;

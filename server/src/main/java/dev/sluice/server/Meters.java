@@ -1,16 +1,16 @@
 package dev.sluice.server;
 
-import dev.sluice.Account;
-import dev.sluice.Balance;
 import dev.sluice.Call;
 import dev.sluice.Decision;
 import dev.sluice.Limiter;
-import dev.sluice.Metrics;
+import dev.sluice.LimiterListener;
+import dev.sluice.Receipt;
 import dev.sluice.Rule;
 import dev.sluice.Rules;
 import dev.sluice.Settled;
-import dev.sluice.Store;
-import dev.sluice.redis.StoreFault;
+import dev.sluice.metrics.Metrics;
+import dev.sluice.store.Store;
+import dev.sluice.store.StoreException;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.FunctionCounter;
 import io.micrometer.core.instrument.Gauge;
@@ -30,7 +30,7 @@ import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 
 /** What Prometheus is told. Names of rules are labels, identities never are. Thread-safe. */
-final class Meters {
+final class Meters implements LimiterListener {
   private static final long DEGRADED_NANOS = TimeUnit.SECONDS.toNanos(5);
 
   /** Faults that read 0 before they happen, so that the first one is seen as a rise. */
@@ -104,38 +104,35 @@ final class Meters {
     return registry;
   }
 
-  /**
-   * Counts a decision for every rule that the call named.
-   *
-   * @param rules the rules in force
-   */
-  void decided(Rules rules, Call call, Decision decision, long startNanos) {
+  /** Counts a decision for every rule that the call named. */
+  @Override
+  public void decided(Rules rules, Call call, Decision decision, long nanos) {
     Decision.CountedBy by = decision.countedBy();
-    long now = took(Metrics.outcome(decision), Metrics.countedBy(by), startNanos);
+    took(Metrics.outcome(decision), Metrics.countedBy(by), nanos);
     for (Metrics.Count count : Metrics.counts(rules, call.rules(), decision)) {
       counter(count).increment();
     }
     if (by == Decision.CountedBy.LOCAL || by == Decision.CountedBy.NOBODY) {
+      long now = System.nanoTime();
       lastDegradedNanos.set(now);
       long second = TimeUnit.NANOSECONDS.toSeconds(now);
       if (lastDegradedSecond.getAndSet(second) != second) {
         degradedSeconds.increment();
       }
     }
-    countUncharged(decision.balances());
+    Metrics.uncharged(decision).forEach(this::countUncharged);
   }
 
   /** Counts a call that ended without a decision. */
-  void undecided(long startNanos) {
-    took(Metrics.FAILED, Metrics.countedBy(Decision.CountedBy.NOBODY), startNanos);
+  @Override
+  public void failed(Call call, Throwable error, long nanos) {
+    took(Metrics.FAILED, Metrics.countedBy(Decision.CountedBy.NOBODY), nanos);
   }
 
-  private long took(String outcome, String countedBy, long startNanos) {
-    long now = System.nanoTime();
+  private void took(String outcome, String countedBy, long nanos) {
     calls
         .computeIfAbsent(new CallTags(outcome, countedBy), this::timer)
-        .record(now - startNanos, TimeUnit.NANOSECONDS);
-    return now;
+        .record(nanos, TimeUnit.NANOSECONDS);
   }
 
   private Timer timer(CallTags tags) {
@@ -155,25 +152,9 @@ final class Meters {
         .register(registry);
   }
 
-  /** Counts what a record could not charge: of each account, at the limit that took the least. */
-  private void countUncharged(List<Balance> balances) {
-    Account account = null;
-    long most = 0;
-    for (Balance balance : balances) {
-      if (account != null && !balance.account().equals(account)) {
-        countUncharged(account.rule(), most);
-        most = 0;
-      }
-      account = balance.account();
-      most = Math.max(most, balance.uncharged());
-    }
-    if (account != null) {
-      countUncharged(account.rule(), most);
-    }
-  }
-
   /** Counts what a settlement could not charge. */
-  void settled(Settled settled) {
+  @Override
+  public void settled(Receipt receipt, Settled settled) {
     settled.unchargedBy().forEach(this::countUncharged);
   }
 
@@ -194,7 +175,7 @@ final class Meters {
   }
 
   /** Counts a fault of the store. */
-  void failed(StoreFault fault) {
+  void failed(StoreException fault) {
     faults(fault.kind()).increment();
   }
 

@@ -6,7 +6,7 @@ import com.linecorp.armeria.common.HttpResponse;
 import com.linecorp.armeria.common.HttpStatus;
 import com.linecorp.armeria.common.MediaType;
 import com.linecorp.armeria.server.ServiceRequestContext;
-import dev.sluice.Store;
+import dev.sluice.store.Store;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;

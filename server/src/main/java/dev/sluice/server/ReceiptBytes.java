@@ -2,12 +2,12 @@ package dev.sluice.server;
 
 import dev.sluice.Account;
 import dev.sluice.Cycle;
-import dev.sluice.Durations;
 import dev.sluice.Identity;
 import dev.sluice.Limit;
 import dev.sluice.Lock;
 import dev.sluice.Receipt;
 import dev.sluice.Terms;
+import dev.sluice.internal.Durations;
 import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
 import java.io.DataInputStream;
@@ -271,7 +271,8 @@ final class ReceiptBytes {
       case 'F' -> Limit.fixedWindow(count, cycle(in.readUTF()));
       case 'L' -> Limit.slidingLog(count, readDuration(in));
       case 'S' -> Limit.slidingWindow(count, readDuration(in), readDuration(in));
-      case 'B' -> Limit.tokenBucket(count, readNumber(in), readDuration(in)).withDebt(readNumber(in));
+      case 'B' ->
+          Limit.tokenBucket(count, readNumber(in), readDuration(in)).withDebt(readNumber(in));
       default -> throw new IOException("limit of kind " + kind);
     };
   }

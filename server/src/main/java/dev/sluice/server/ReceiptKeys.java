@@ -1,6 +1,6 @@
 package dev.sluice.server;
 
-import dev.sluice.Text;
+import dev.sluice.internal.Text;
 import dev.sluice.redis.SharedKeys;
 import java.io.IOException;
 import java.nio.file.Files;

@@ -14,11 +14,11 @@ import com.linecorp.armeria.server.ServerErrorHandler;
 import com.linecorp.armeria.server.ServiceConfig;
 import com.linecorp.armeria.server.ServiceRequestContext;
 import dev.sluice.IdReusedException;
-import dev.sluice.StoreFullException;
 import dev.sluice.http.UnreadableRequest;
-import dev.sluice.redis.StoreFault;
+import dev.sluice.internal.Stages;
+import dev.sluice.store.StoreException;
+import dev.sluice.store.StoreFullException;
 import java.util.List;
-import java.util.concurrent.CompletionException;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -29,10 +29,7 @@ final class Refusals implements ServerErrorHandler {
 
   @Override
   public @Nullable HttpResponse onServiceException(ServiceRequestContext ctx, Throwable thrown) {
-    Throwable cause = thrown;
-    while (cause instanceof CompletionException && cause.getCause() != null) {
-      cause = cause.getCause();
-    }
+    Throwable cause = Stages.cause(thrown);
     if (cause instanceof BadInput bad) {
       HttpStatus status = bad.isUnknownRule() ? HttpStatus.NOT_FOUND : HttpStatus.BAD_REQUEST;
       return Replies.problem(status, bad.errors());
@@ -57,7 +54,7 @@ final class Refusals implements ServerErrorHandler {
     if (cause instanceof StoreFullException full) {
       return Replies.problem(HttpStatus.SERVICE_UNAVAILABLE, String.valueOf(full.getMessage()));
     }
-    if (cause instanceof StoreFault fault) {
+    if (cause instanceof StoreException fault) {
       LOG.warn("{} {}: the store failed: {}", ctx.method(), route(ctx), fault.getMessage());
       return Replies.problem(
           HttpStatus.SERVICE_UNAVAILABLE,

@@ -3,7 +3,7 @@ package dev.sluice.server;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import dev.sluice.Identity;
-import dev.sluice.Text;
+import dev.sluice.internal.Text;
 import java.io.IOException;
 import java.net.ConnectException;
 import java.net.InetAddress;

@@ -1,13 +1,13 @@
 package dev.sluice.server;
 
-import dev.sluice.Durations;
 import dev.sluice.RuleSource;
-import dev.sluice.Store;
 import dev.sluice.http.ClientAddress;
 import dev.sluice.http.HeaderProfile;
-import dev.sluice.redis.StoreFault;
-import dev.sluice.rules.FileRules;
+import dev.sluice.internal.Durations;
 import dev.sluice.rules.RuleFiles;
+import dev.sluice.rules.source.FileRules;
+import dev.sluice.store.Store;
+import dev.sluice.store.StoreException;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.nio.file.Path;
@@ -186,7 +186,7 @@ final class ServeCommand implements Callable<Integer> {
     try {
       return Stores.open(
           store, storeDeadline, nodes, functions.equals("on"), requireStore, meters::failed);
-    } catch (StoreFault away) {
+    } catch (StoreException away) {
       throw new IllegalStateException(
           "not started, because of --require-store: " + away.getMessage(), away);
     }

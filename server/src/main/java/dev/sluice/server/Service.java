@@ -5,10 +5,11 @@ import com.linecorp.armeria.common.HttpMethod;
 import com.linecorp.armeria.server.HttpService;
 import com.linecorp.armeria.server.Server;
 import com.linecorp.armeria.server.ServerBuilder;
-import dev.sluice.Durations;
 import dev.sluice.Limiter;
 import dev.sluice.RuleSource;
-import dev.sluice.Store;
+import dev.sluice.internal.Durations;
+import dev.sluice.internal.Stages;
+import dev.sluice.store.Store;
 import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.List;
@@ -50,7 +51,7 @@ final class Service implements AutoCloseable {
     this.settings = settings;
     this.doorkeeper = new Doorkeeper(token, settings.client(), settings.clock());
     this.keys = keys;
-    this.limiter = Limiter.of(store, rules);
+    this.limiter = Limiter.builder(store, rules).listener(meters).owning().build();
     this.meters = meters;
     meters.watch(limiter, store);
     this.intake =
@@ -60,7 +61,7 @@ final class Service implements AutoCloseable {
             Runtime.getRuntime().maxMemory() / BODIES_SHARE,
             meters);
     Edge edge = new Edge(limiter, settings.client());
-    Decisions decisions = new Decisions(edge, new Receipts(keys), meters, settings);
+    Decisions decisions = new Decisions(edge, new Receipts(keys), settings);
     ServerBuilder builder = Server.builder();
     protect(builder, meters);
     open(builder, decisions, new Probes(edge, store, meters, intake));
@@ -81,8 +82,7 @@ final class Service implements AutoCloseable {
       service.server.start().join();
     } catch (CompletionException e) {
       service.closeParts();
-      throw new CannotListen(
-          settings.host(), settings.port(), Objects.requireNonNullElse(e.getCause(), e));
+      throw new CannotListen(settings.host(), settings.port(), Stages.cause(e));
     }
     return service;
   }

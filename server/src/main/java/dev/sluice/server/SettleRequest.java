@@ -1,8 +1,8 @@
 package dev.sluice.server;
 
-import dev.sluice.Bounds;
 import dev.sluice.Receipt;
 import dev.sluice.Settlement;
+import dev.sluice.internal.Bounds;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;

@@ -1,7 +1,7 @@
 package dev.sluice.server;
 
 import dev.sluice.Decision;
-import dev.sluice.Store;
+import dev.sluice.store.Store;
 
 /** An operator asked about accounts while the store did not answer. */
 final class StoreAway extends RuntimeException {

@@ -1,10 +1,10 @@
 package dev.sluice.server;
 
-import dev.sluice.Store;
-import dev.sluice.Text;
+import dev.sluice.internal.Text;
 import dev.sluice.memory.MemoryStore;
 import dev.sluice.redis.RedisStore;
-import dev.sluice.redis.StoreFault;
+import dev.sluice.store.Store;
+import dev.sluice.store.StoreException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.function.Consumer;
@@ -29,7 +29,7 @@ final class Stores {
       int nodes,
       boolean functions,
       boolean required,
-      Consumer<StoreFault> onFault) {
+      Consumer<StoreException> onFault) {
     if (name.equals("memory")) {
       return MemoryStore.create();
     }

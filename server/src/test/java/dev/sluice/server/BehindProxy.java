@@ -1,8 +1,8 @@
 package dev.sluice.server;
 
-import dev.sluice.Store;
 import dev.sluice.http.ClientAddress;
 import dev.sluice.memory.MemoryStore;
+import dev.sluice.store.Store;
 import java.io.IOException;
 import java.net.URLEncoder;
 import java.nio.charset.StandardCharsets;

@@ -25,7 +25,7 @@ class FunctionsIT {
   @Needs("redis-server")
   void oldLibrariesAreListedAndRemoved() {
     try (RedisProcess redis = RedisProcess.start(Binary.SYSTEM);
-        Limiter limiter = Limiter.of(RedisStore.connect(redis.uri()), Rules.of(RULE))) {
+        Limiter limiter = Limiter.owning(RedisStore.connect(redis.uri()), Rules.of(RULE))) {
       limiter.decide(Call.of("r", Identity.of("member", "ann")));
       String current =
           redis

@@ -94,7 +94,8 @@ class FuzzTest {
         1_700_000_060_000_001L,
         List.of(
             new Receipt.Entry(account, terms, 7, marks, 3, true, true),
-            new Receipt.Entry(account, Terms.of(Limit.slidingLog(1, Duration.ofDays(1))), 7, marks)),
+            new Receipt.Entry(
+                account, Terms.of(Limit.slidingLog(1, Duration.ofDays(1))), 7, marks)),
         "node-1");
   }
 

@@ -2,10 +2,10 @@ package dev.sluice.server;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.sluice.Bounds;
 import dev.sluice.Decision;
 import dev.sluice.Limit;
 import dev.sluice.LockPage;
+import dev.sluice.internal.Bounds;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;

@@ -3,8 +3,8 @@ package dev.sluice.server;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
-import dev.sluice.Store;
 import dev.sluice.memory.MemoryStore;
+import dev.sluice.store.Store;
 import java.net.http.HttpRequest;
 import java.time.Duration;
 import java.util.List;

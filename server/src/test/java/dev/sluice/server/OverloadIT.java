@@ -2,8 +2,8 @@ package dev.sluice.server;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.sluice.Store;
 import dev.sluice.redis.testing.RedisProcess;
+import dev.sluice.store.Store;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;

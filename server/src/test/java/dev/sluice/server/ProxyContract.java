@@ -4,9 +4,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.tuple;
 
 import dev.sluice.Decision;
-import dev.sluice.ForwardingStore;
-import dev.sluice.Plan;
 import dev.sluice.memory.MemoryStore;
+import dev.sluice.store.ForwardingStore;
+import dev.sluice.store.Plan;
 import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.util.List;

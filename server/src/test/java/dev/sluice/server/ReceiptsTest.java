@@ -4,13 +4,13 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.sluice.Account;
-import dev.sluice.Bounds;
 import dev.sluice.Cycle;
 import dev.sluice.Identity;
 import dev.sluice.Limit;
 import dev.sluice.Lock;
 import dev.sluice.Receipt;
 import dev.sluice.Terms;
+import dev.sluice.internal.Bounds;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.DayOfWeek;

@@ -2,8 +2,8 @@ package dev.sluice.server;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.sluice.Store;
 import dev.sluice.redis.testing.RedisProcess;
+import dev.sluice.store.Store;
 import dev.sluice.testing.Needs;
 import java.net.http.HttpRequest;
 import java.nio.file.Path;

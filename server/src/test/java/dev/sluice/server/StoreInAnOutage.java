@@ -1,13 +1,13 @@
 package dev.sluice.server;
 
 import dev.sluice.Decision;
-import dev.sluice.ForwardingStore;
 import dev.sluice.IdReusedException;
-import dev.sluice.Plan;
 import dev.sluice.Receipt;
 import dev.sluice.Settled;
 import dev.sluice.Settlement;
 import dev.sluice.memory.MemoryStore;
+import dev.sluice.store.ForwardingStore;
+import dev.sluice.store.Plan;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;

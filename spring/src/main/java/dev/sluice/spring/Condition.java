@@ -2,7 +2,7 @@ package dev.sluice.spring;
 
 import dev.sluice.Limiter;
 import dev.sluice.RuleSource;
-import dev.sluice.Store;
+import dev.sluice.store.Store;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;

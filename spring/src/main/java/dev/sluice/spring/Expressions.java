@@ -1,6 +1,6 @@
 package dev.sluice.spring;
 
-import dev.sluice.Text;
+import dev.sluice.internal.Text;
 import java.lang.reflect.Method;
 import java.util.ArrayList;
 import java.util.List;
@@ -54,7 +54,7 @@ final class Expressions {
       if (!known.contains(variable)) {
         String hint =
             Text.nearest(variable, known)
-                .map(near -> "did you mean '#" + near + "'?")
+                .map(near -> Text.didYouMean("#" + near))
                 .orElseGet(() -> "expected: one of " + known);
         throw new IllegalStateException(
             "%s: expression %s: no argument '#%s' (%s)"

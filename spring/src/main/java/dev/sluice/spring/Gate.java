@@ -6,13 +6,14 @@ import dev.sluice.Decision;
 import dev.sluice.Decision.CountedBy;
 import dev.sluice.Identity;
 import dev.sluice.Limiter;
-import dev.sluice.Metrics;
 import dev.sluice.Receipt;
 import dev.sluice.Rules;
 import dev.sluice.Settled;
 import dev.sluice.Settlement;
 import dev.sluice.http.HeaderProfile;
 import dev.sluice.http.HttpAnswer;
+import dev.sluice.internal.Stages;
+import dev.sluice.metrics.Metrics;
 import io.micrometer.observation.Observation;
 import io.micrometer.observation.ObservationRegistry;
 import java.util.ArrayList;
@@ -23,7 +24,6 @@ import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
-import java.util.function.Consumer;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -37,13 +37,11 @@ final class Gate {
   private final Facets facets;
   private final HeaderProfile headers;
   private final ObservationRegistry observations;
-  private final Consumer<List<Metrics.Count>> counters;
   private final @Nullable RefusalBody body;
 
   /**
    * The gate of an application.
    *
-   * @param counters is told what each decision adds to the counters
    * @param body the application's own body of refusals, or null
    */
   Gate(
@@ -51,13 +49,11 @@ final class Gate {
       Facets facets,
       HeaderProfile headers,
       ObservationRegistry observations,
-      Consumer<List<Metrics.Count>> counters,
       @Nullable RefusalBody body) {
     this.limiter = limiter;
     this.facets = facets;
     this.headers = headers;
     this.observations = observations;
-    this.counters = counters;
     this.body = body;
   }
 
@@ -79,7 +75,6 @@ final class Gate {
             .contextualName("sluice call")
             .highCardinalityKeyValue("rules", String.join(",", call.rules()))
             .start();
-    Rules rules = limiter.rules();
     return stage(() -> limiter.decideAsync(call))
         .handle(
             (decision, error) -> {
@@ -87,14 +82,12 @@ final class Gate {
                 throw failed(observation, error);
               }
               tagged(observation, Metrics.outcome(decision), decision.countedBy()).stop();
-              counters.accept(Metrics.counts(rules, call.rules(), decision));
               return decision;
             });
   }
 
   private static CompletionException failed(Observation observation, Throwable error) {
-    Throwable cause =
-        error instanceof CompletionException && error.getCause() != null ? error.getCause() : error;
+    Throwable cause = Stages.cause(error);
     tagged(observation, Metrics.FAILED, CountedBy.NOBODY).error(cause).stop();
     return new CompletionException(
         cause instanceof IllegalArgumentException e ? new UncountableException(e) : cause);
@@ -169,7 +162,9 @@ final class Gate {
       List<Balance> all = balances(request, decisions);
       if (!all.isEmpty()) {
         request.remember(all);
-        Decision sum = Decision.Allowed.of(all, () -> new Receipt("-", 0, List.of()));
+        Decision sum =
+            Decision.Allowed.of(
+                all, Decision.CountedBy.STORE, () -> new Receipt("-", 0, List.of()));
         request.tell(HttpAnswer.of(sum, headers).headers());
       }
     }
@@ -224,14 +219,5 @@ final class Gate {
 
   Facets facets() {
     return facets;
-  }
-
-  /** Waits for an answer; the store's deadline bounds the wait. */
-  static <T> T await(CompletionStage<T> stage) {
-    try {
-      return stage.toCompletableFuture().join();
-    } catch (CompletionException e) {
-      throw e.getCause() instanceof RuntimeException cause ? cause : e;
-    }
   }
 }

@@ -2,7 +2,7 @@ package dev.sluice.spring;
 
 import dev.sluice.Call;
 import dev.sluice.Settlement;
-import dev.sluice.Text;
+import dev.sluice.internal.Text;
 import java.lang.reflect.AnnotatedElement;
 import java.lang.reflect.Method;
 import java.lang.reflect.Modifier;

@@ -1,7 +1,7 @@
 package dev.sluice.spring;
 
 import dev.sluice.Rules;
-import dev.sluice.Text;
+import dev.sluice.internal.Text;
 import dev.sluice.rules.RuleErrors;
 import dev.sluice.rules.RuleFiles;
 import java.util.ArrayList;

@@ -7,12 +7,14 @@ import dev.sluice.Intent;
 import dev.sluice.Rule;
 import dev.sluice.Rules;
 import dev.sluice.Settlement;
+import dev.sluice.internal.Stages;
 import dev.sluice.spring.SluiceProperties.Login;
 import java.nio.ByteBuffer;
+import java.time.Instant;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
-import java.util.OptionalLong;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -184,7 +186,7 @@ public final class LoginGuard {
 
   /** Waits for an answer; the store's deadline bounds the wait. */
   public static <T> T await(CompletionStage<T> stage) {
-    return Gate.await(stage);
+    return Stages.await(stage);
   }
 
   /** Where logins ask a guard first. A bean; it is made before the guard. */
@@ -252,9 +254,9 @@ public final class LoginGuard {
     }
 
     /** The password was wrong. Says until when the caller is locked, if that was the last try. */
-    public CompletionStage<OptionalLong> failed() {
+    public CompletionStage<Optional<Instant>> failed() {
       if (call == null || decision == null || !ended.compareAndSet(false, true)) {
-        return CompletableFuture.completedFuture(OptionalLong.empty());
+        return CompletableFuture.completedFuture(Optional.empty());
       }
       if (digest != null) {
         guard.right.remove(digest);
@@ -283,9 +285,9 @@ public final class LoginGuard {
               .exceptionally(this::lost));
     }
 
-    private OptionalLong lost(Throwable error) {
+    private Optional<Instant> lost(Throwable error) {
       LOG.warn("A failed login may be counted late, the store failed: {}", error.toString());
-      return OptionalLong.empty();
+      return Optional.empty();
     }
 
     private boolean isReserved() {

@@ -1,8 +1,8 @@
 package dev.sluice.spring;
 
-import dev.sluice.Bounds;
 import dev.sluice.Facet;
 import dev.sluice.Facet.Normalization;
+import dev.sluice.internal.Bounds;
 import java.util.EnumSet;
 import org.jspecify.annotations.Nullable;
 

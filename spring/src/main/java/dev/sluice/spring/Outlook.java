@@ -2,7 +2,9 @@ package dev.sluice.spring;
 
 import dev.sluice.Balance;
 import dev.sluice.Decision;
-import dev.sluice.Store;
+import dev.sluice.internal.Durations;
+import dev.sluice.internal.Stages;
+import dev.sluice.store.Store;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.concurrent.CompletionStage;
@@ -11,7 +13,7 @@ import java.util.concurrent.CompletionStage;
 record Outlook(Decision decision) {
   /** The answer to a look; what a node knows by itself while its store is away is none. */
   static Outlook of(CompletionStage<Decision> look, Store store) {
-    Decision decision = Gate.await(look);
+    Decision decision = Stages.await(look);
     return switch (decision.countedBy()) {
       case LOCAL, NOBODY ->
           throw new NoAnswer(
@@ -34,7 +36,9 @@ record Outlook(Decision decision) {
   Map<String, Object> told() {
     Map<String, Object> told = new LinkedHashMap<>();
     told.put("allowed", decision.allowed());
-    decision.restrictedUntil().ifPresent(until -> told.put("restrictedUntil", until));
+    decision
+        .restrictedUntil()
+        .ifPresent(until -> told.put("restrictedUntil", until.toEpochMilli()));
     told.put("limits", decision.balances().stream().map(Outlook::told).toList());
     return told;
   }
@@ -44,7 +48,7 @@ record Outlook(Decision decision) {
     told.put("identity", balance.account().identity().toString());
     told.put("limit", balance.limit().toString());
     told.put("remaining", balance.remaining());
-    balance.retryAfter().ifPresent(retry -> told.put("retryAfterMs", retry.toMillis()));
+    balance.retryAfter().ifPresent(retry -> told.put("retryAfterMs", Durations.ceilMillis(retry)));
     return told;
   }
 }

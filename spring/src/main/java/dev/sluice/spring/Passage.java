@@ -3,10 +3,10 @@ package dev.sluice.spring;
 import dev.sluice.Call;
 import dev.sluice.Decision;
 import dev.sluice.Settlement;
+import dev.sluice.internal.Stages;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Function;
@@ -62,8 +62,7 @@ final class Passage {
 
   /** Comes out with a result or an error. The stage never fails. */
   CompletionStage<?> leave(@Nullable Object result, @Nullable Throwable error) {
-    Throwable cause =
-        error instanceof CompletionException && error.getCause() != null ? error.getCause() : error;
+    Throwable cause = error == null ? null : Stages.cause(error);
     return settle(each -> failed(each, result, cause) ? Settlement.CONFIRMED : each.success());
   }
 

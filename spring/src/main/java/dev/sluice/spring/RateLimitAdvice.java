@@ -1,5 +1,6 @@
 package dev.sluice.spring;
 
+import dev.sluice.internal.Stages;
 import java.lang.reflect.Method;
 import java.util.List;
 import java.util.Optional;
@@ -61,7 +62,7 @@ final class RateLimitAdvice implements MethodInterceptor {
     }
     Passage passage = passage(guard, invocation, target, request);
     try {
-      passage.enter(Gate.await(gate.get().askAll(passage.calls())));
+      passage.enter(Stages.await(gate.get().askAll(passage.calls())));
     } catch (RateLimitedException e) {
       if (CompletionStage.class.isAssignableFrom(returned)) {
         return CompletableFuture.failedFuture(e);
@@ -72,7 +73,7 @@ final class RateLimitAdvice implements MethodInterceptor {
     try {
       result = invocation.proceed();
     } catch (Throwable error) {
-      Gate.await(passage.leave(null, error));
+      Stages.await(passage.leave(null, error));
       throw error;
     }
     if (!guard.countsFailures()) {
@@ -97,14 +98,14 @@ final class RateLimitAdvice implements MethodInterceptor {
             try {
               value = later.call();
             } catch (Exception error) {
-              Gate.await(passage.leave(null, error));
+              Stages.await(passage.leave(null, error));
               throw error;
             }
-            Gate.await(passage.leave(value, null));
+            Stages.await(passage.leave(value, null));
             return value;
           };
     }
-    Gate.await(passage.leave(result, null));
+    Stages.await(passage.leave(result, null));
     return result;
   }
 

@@ -2,11 +2,11 @@ package dev.sluice.spring;
 
 import dev.sluice.RuleSource;
 import dev.sluice.Rules;
-import dev.sluice.Text;
-import dev.sluice.rules.FileRules;
-import dev.sluice.rules.LayeredRules;
+import dev.sluice.internal.Text;
 import dev.sluice.rules.RuleErrors;
 import dev.sluice.rules.RuleFiles;
+import dev.sluice.rules.source.FileRules;
+import dev.sluice.rules.source.LayeredRules;
 import java.io.IOException;
 import java.io.InputStream;
 import java.util.ArrayList;

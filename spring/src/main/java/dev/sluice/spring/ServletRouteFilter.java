@@ -2,6 +2,7 @@ package dev.sluice.spring;
 
 import dev.sluice.Call;
 import dev.sluice.Decision;
+import dev.sluice.internal.Stages;
 import jakarta.servlet.FilterChain;
 import jakarta.servlet.ServletException;
 import jakarta.servlet.http.HttpServletRequest;
@@ -65,7 +66,7 @@ final class ServletRouteFilter extends OncePerRequestFilter implements Ordered {
     Decision decision;
     try {
       Call call = gate.call(match.rules(), Map.of(), 1, new FacetContext(edge, null));
-      decision = Gate.await(gate.ask(call));
+      decision = Stages.await(gate.ask(call));
     } catch (UncountableException e) {
       write(Answer.to(e), response);
       return;

@@ -1,8 +1,8 @@
 package dev.sluice.spring;
 
 import dev.sluice.Limiter;
-import dev.sluice.Metrics;
-import dev.sluice.Store;
+import dev.sluice.metrics.Metrics;
+import dev.sluice.store.Store;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.FunctionCounter;
 import io.micrometer.core.instrument.MeterRegistry;

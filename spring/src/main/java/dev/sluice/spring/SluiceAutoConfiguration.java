@@ -1,11 +1,12 @@
 package dev.sluice.spring;
 
 import dev.sluice.Limiter;
-import dev.sluice.Metrics;
+import dev.sluice.LimiterListener;
 import dev.sluice.RuleSource;
-import dev.sluice.Store;
 import dev.sluice.http.ClientAddress;
 import dev.sluice.http.HeaderProfile;
+import dev.sluice.metrics.Metrics;
+import dev.sluice.store.Store;
 import io.micrometer.observation.ObservationRegistry;
 import java.util.ArrayList;
 import java.util.List;
@@ -65,7 +66,7 @@ public class SluiceAutoConfiguration {
   @ConditionalOnProperty(name = "sluice.enabled", havingValue = "true", matchIfMissing = true)
   @Import(Proxies.class)
   static class Active {
-    @Bean(destroyMethod = "") // the limiter closes it
+    @Bean
     @ConditionalOnMissingBean
     Store sluiceStore(
         SluiceProperties properties, Environment environment, ObjectProvider<Meters> meters) {
@@ -76,7 +77,7 @@ public class SluiceAutoConfiguration {
           known == null ? fault -> {} : fault -> known.countFault(fault.kind()));
     }
 
-    @Bean(destroyMethod = "", autowireCandidate = false)
+    @Bean(autowireCandidate = false)
     RuleLayers sluiceRules(
         SluiceProperties properties,
         ObjectProvider<RuleSource> beans,
@@ -88,11 +89,24 @@ public class SluiceAutoConfiguration {
     @Bean
     @ConditionalOnMissingBean
     Limiter sluiceLimiter(
-        Store store, ConfigurableListableBeanFactory beans, ObjectProvider<Meters> meters) {
-      Meters known = meters.getIfAvailable();
-      return Limiter.of(
-          known == null ? store : new ChargeCountingStore(store, known::countUncharged),
-          beans.getBean("sluiceRules", RuleLayers.class));
+        Store store,
+        ConfigurableListableBeanFactory beans,
+        ObjectProvider<Meters> meters,
+        ObjectProvider<LimiterListener> listeners) {
+      return limiter(store, beans, meters, listeners).build();
+    }
+
+    /** The limiter of an application, with everything that wants to know of its decisions. */
+    static Limiter.Builder limiter(
+        Store store,
+        ConfigurableListableBeanFactory beans,
+        ObjectProvider<Meters> meters,
+        ObjectProvider<LimiterListener> listeners) {
+      Limiter.Builder limiter =
+          Limiter.builder(store, beans.getBean("sluiceRules", RuleLayers.class));
+      meters.ifAvailable(known -> limiter.listener(new MeteredDecisions(known)));
+      listeners.orderedStream().forEach(limiter::listener);
+      return limiter;
     }
 
     @Bean
@@ -109,7 +123,6 @@ public class SluiceAutoConfiguration {
           new Facets(resolvers.orderedStream().toList(), client(properties)),
           StartFailure.reading("sluice.headers", () -> HeaderProfile.parse(properties.headers())),
           observations.getIfAvailable(() -> ofMeters(known)),
-          known == null ? counts -> {} : known::countDecisions,
           body.getIfAvailable());
     }
 

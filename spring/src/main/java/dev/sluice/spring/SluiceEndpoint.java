@@ -1,16 +1,17 @@
 package dev.sluice.spring;
 
-import dev.sluice.Durations;
 import dev.sluice.Identity;
 import dev.sluice.Lifted;
 import dev.sluice.Limiter;
 import dev.sluice.LockPage;
 import dev.sluice.Restriction;
 import dev.sluice.Rule;
-import dev.sluice.Store;
-import dev.sluice.StoreFullException;
-import dev.sluice.Text;
-import dev.sluice.redis.StoreFault;
+import dev.sluice.internal.Durations;
+import dev.sluice.internal.Stages;
+import dev.sluice.internal.Text;
+import dev.sluice.store.Store;
+import dev.sluice.store.StoreException;
+import dev.sluice.store.StoreFullException;
 import java.security.Principal;
 import java.time.Duration;
 import java.util.LinkedHashMap;
@@ -151,7 +152,7 @@ class SluiceEndpoint {
           Duration length = duration(duration);
           String why = reason == null || reason.isBlank() ? DEFAULT_REASON : reason;
           List<Restriction> set =
-              Gate.await(limiter.lockAsync(target.rule.name(), target.identity, length, why));
+              Stages.await(limiter.lockAsync(target.rule.name(), target.identity, length, why));
           audit("lock set", true, target, caller);
           Map<String, Object> told = told(LOCKS, set.stream().map(SluiceEndpoint::told).toList());
           told.put("now", outlook(target).told());
@@ -177,7 +178,7 @@ class SluiceEndpoint {
           String rule = target.rule.name();
           if (lock) {
             boolean keeps = Boolean.TRUE.equals(keepUsage);
-            boolean lifted = Gate.await(limiter.liftAsync(rule, target.identity, keeps));
+            boolean lifted = Stages.await(limiter.liftAsync(rule, target.identity, keeps));
             // Before the look, which may fail: the lock is gone all the same.
             audit("lock lifted", lifted, target, caller);
             Outlook now = outlook(target);
@@ -190,7 +191,7 @@ class SluiceEndpoint {
             throw new IllegalArgumentException(
                 "keepUsage: there (expected: only for locks; an account is forgotten as a whole)");
           }
-          boolean reset = Gate.await(limiter.resetAsync(rule, target.identity));
+          boolean reset = Stages.await(limiter.resetAsync(rule, target.identity));
           audit("account reset", reset, target, caller);
           Map<String, Object> told = told("reset", reset);
           told.put("now", outlook(target).told());
@@ -257,7 +258,7 @@ class SluiceEndpoint {
   private static NotThere unknown(String place, String name, List<String> possible) {
     String hint =
         Text.nearest(name, possible)
-            .map(near -> "did you mean '" + near + "'?")
+            .map(Text::didYouMean)
             .orElse("expected: " + Text.listed(possible));
     return new NotThere("%s: unknown (%s)".formatted(place, hint));
   }
@@ -295,7 +296,7 @@ class SluiceEndpoint {
       return problem(404, "Not Found", e);
     } catch (IllegalArgumentException e) {
       return problem(400, "Bad Request", e);
-    } catch (StoreFault | Outlook.NoAnswer | StoreFullException e) {
+    } catch (StoreException | Outlook.NoAnswer | StoreFullException e) {
       return problem(503, "Service Unavailable", e);
     }
   }
@@ -318,7 +319,8 @@ class SluiceEndpoint {
 
   private Map<String, Object> locks(
       @Nullable String rule, @Nullable Integer limit, @Nullable String after) {
-    LockPage page = Gate.await(limiter.locksAsync(rule, limit == null ? LOCKS_ON_A_PAGE : limit, after));
+    LockPage page =
+        Stages.await(limiter.locksAsync(rule, limit == null ? LOCKS_ON_A_PAGE : limit, after));
     Map<String, Object> told =
         told(LOCKS, page.locks().stream().map(SluiceEndpoint::told).toList());
     told.put("total", page.total());

@@ -1,13 +1,15 @@
 package dev.sluice.spring;
 
 import dev.sluice.Limiter;
-import dev.sluice.Store;
+import dev.sluice.LimiterListener;
 import dev.sluice.memory.MemoryStore;
+import dev.sluice.store.Store;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.InstantSource;
 import org.springframework.aop.framework.ProxyFactory;
 import org.springframework.aop.target.HotSwappableTargetSource;
+import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
@@ -58,7 +60,12 @@ public class SluiceTesting implements InstantSource {
 
   @Bean
   @Primary
-  Limiter sluiceTestLimiter(ConfigurableListableBeanFactory beans) {
-    return Limiter.of(sluiceTestStore(), beans.getBean("sluiceRules", RuleLayers.class), this);
+  Limiter sluiceTestLimiter(
+      ConfigurableListableBeanFactory beans,
+      ObjectProvider<SluiceAutoConfiguration.Meters> meters,
+      ObjectProvider<LimiterListener> listeners) {
+    return SluiceAutoConfiguration.Active.limiter(sluiceTestStore(), beans, meters, listeners)
+        .clock(this)
+        .build();
   }
 }

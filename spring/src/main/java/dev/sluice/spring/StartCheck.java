@@ -3,7 +3,7 @@ package dev.sluice.spring;
 import dev.sluice.Rule;
 import dev.sluice.RuleSource;
 import dev.sluice.Rules;
-import dev.sluice.Text;
+import dev.sluice.internal.Text;
 import dev.sluice.spring.SluiceProperties.Login;
 import dev.sluice.spring.SluiceProperties.Place;
 import dev.sluice.spring.SluiceProperties.Route;
@@ -148,7 +148,7 @@ final class StartCheck implements SmartInitializingSingleton {
       }
     }
     for (String forgiven : login.forgiven()) {
-      if (!List.of(forgiven.split("\\+", -1)).contains(login.facet())) {
+      if (!Rule.facetsOf(forgiven).contains(login.facet())) {
         mistakes.add(
             "sluice.login.forgive: %s (expected: facets with %s among them; if a login forgave its"
                     .formatted(Text.quoted(forgiven), login.facet())
@@ -212,7 +212,7 @@ final class StartCheck implements SmartInitializingSingleton {
   /** What a success forgives must be there, and must not be the address: see RateLimit.forgive. */
   private void checkForgiven(String place, Rule rule, Set<String> forgive, Gate gate, Rules rules) {
     for (String identity : forgive) {
-      Set<String> facets = Set.copyOf(List.of(identity.split("\\+", -1)));
+      Set<String> facets = Rule.facetsOf(identity);
       boolean counted =
           rule.by().isEmpty()
               ? facets.size() == 1
@@ -259,10 +259,7 @@ final class StartCheck implements SmartInitializingSingleton {
     Rule rule = rules.find(name);
     if (rule == null) {
       List<String> all = rules.all().stream().map(Rule::name).toList();
-      String hint =
-          Text.nearest(name, all)
-              .map(near -> "did you mean '" + near + "'?")
-              .orElse("expected: one of " + all);
+      String hint = Text.nearest(name, all).map(Text::didYouMean).orElse("expected: one of " + all);
       mistakes.add("%s: no rule %s (%s)".formatted(place, Text.quoted(name), hint));
     } else {
       used.add(name);

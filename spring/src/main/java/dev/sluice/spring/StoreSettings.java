@@ -1,11 +1,11 @@
 package dev.sluice.spring;
 
-import dev.sluice.Store;
-import dev.sluice.Text;
+import dev.sluice.internal.Text;
 import dev.sluice.memory.MemoryStore;
-import dev.sluice.redis.RedisStoreBuilder;
 import dev.sluice.redis.RedisStore;
-import dev.sluice.redis.StoreFault;
+import dev.sluice.redis.RedisStoreBuilder;
+import dev.sluice.store.Store;
+import dev.sluice.store.StoreException;
 import java.net.URLEncoder;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
@@ -86,7 +86,7 @@ final class StoreSettings {
   }
 
   static Store open(
-      SluiceProperties properties, Environment environment, Consumer<StoreFault> onFault) {
+      SluiceProperties properties, Environment environment, Consumer<StoreException> onFault) {
     String store = properties.store().strip();
     if (store.equalsIgnoreCase(MEMORY)) {
       return MemoryStore.create();
@@ -107,7 +107,7 @@ final class StoreSettings {
     StartFailure.reading("sluice.nodes", () -> settings.nodes(properties.nodes()));
     try {
       return StartFailure.reading("sluice.store", settings::build);
-    } catch (StoreFault fault) {
+    } catch (StoreException fault) {
       throw StartFailure.of(
           List.of("sluice.require-store is true, and Redis does not count: " + fault.getMessage()),
           "Start Redis, or correct sluice.store. Without sluice.require-store the application starts,"

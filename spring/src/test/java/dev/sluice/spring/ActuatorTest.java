@@ -172,9 +172,7 @@ class ActuatorTest {
       who.put("Api", Identity.of("key", "a secret"));
       who.put("Code", Identity.of("login", "Jörg O'Neil; x"));
       who.put("Many", Identity.of("ip", "2001:db8::/64", "login", "ann+x@example.com"));
-      who.forEach(
-          (rule, identity) ->
-              limiter.lockAsync(rule, identity, Duration.ofHours(1), "x").toCompletableFuture().join());
+      who.forEach((rule, identity) -> limiter.lock(rule, identity, Duration.ofHours(1), "x"));
 
       for (String rule : who.keySet()) {
         String listed = identity(app.get("/actuator/sluice/locks/" + rule).body());
@@ -257,7 +255,7 @@ class ActuatorTest {
       Limiter limiter = app.bean(Limiter.class);
       for (int i = 0; i < 1_205; i++) {
         Identity login = Identity.of("login", "user" + i);
-        limiter.lockAsync("Code", login, Duration.ofHours(1), "by hand").toCompletableFuture().join();
+        limiter.lock("Code", login, Duration.ofHours(1), "by hand");
       }
 
       Set<String> listed = new TreeSet<>();

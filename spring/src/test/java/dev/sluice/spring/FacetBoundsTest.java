@@ -2,7 +2,7 @@ package dev.sluice.spring;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.sluice.Bounds;
+import dev.sluice.internal.Bounds;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;

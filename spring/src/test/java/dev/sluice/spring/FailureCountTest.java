@@ -152,7 +152,7 @@ class FailureCountTest {
   }
 
   private static Decision look(String rule, String... identity) {
-    return app.bean(Limiter.class).inspectAsync(Call.of(rule, of(identity))).toCompletableFuture().join();
+    return app.bean(Limiter.class).inspect(Call.of(rule, of(identity)));
   }
 
   private static Identity of(String... facets) {

@@ -2,7 +2,7 @@ package dev.sluice.spring;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.sluice.Store;
+import dev.sluice.store.Store;
 import java.util.Arrays;
 import java.util.List;
 import java.util.stream.IntStream;

@@ -180,9 +180,7 @@ class LoginOnWebFluxTest extends LoginContract {
     // Open reservations would refuse the next try, but lock nobody.
     assertThat(
             app.bean(Limiter.class)
-                .inspectAsync(Call.of("Account", Identity.of("login", "ann")))
-                .toCompletableFuture()
-                .join()
+                .inspect(Call.of("Account", Identity.of("login", "ann")))
                 .locked())
         .isTrue();
   }

@@ -7,9 +7,10 @@ import dev.sluice.Call;
 import dev.sluice.Decision;
 import dev.sluice.Identity;
 import dev.sluice.Limiter;
-import dev.sluice.Metrics;
 import dev.sluice.Receipt;
 import dev.sluice.Settlement;
+import dev.sluice.internal.Stages;
+import dev.sluice.metrics.Metrics;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.micrometer.observation.ObservationRegistry;
@@ -86,10 +87,10 @@ class MetersTest {
       Gate gate = app.bean(Gate.class);
       Identity ann = Identity.of("member", "ann");
 
-      Gate.await(gate.ask(Call.of(List.of("Play", "Trial"), ann)));
-      Gate.await(gate.ask(Call.of(List.of("Play", "Words", "Trial"), ann)));
-      Gate.await(gate.ask(Call.of(List.of("Play", "Words"), ann)));
-      assertThatThrownBy(() -> Gate.await(gate.ask(Call.of("Play", Identity.none()))))
+      Stages.await(gate.ask(Call.of(List.of("Play", "Trial"), ann)));
+      Stages.await(gate.ask(Call.of(List.of("Play", "Words", "Trial"), ann)));
+      Stages.await(gate.ask(Call.of(List.of("Play", "Words"), ann)));
+      assertThatThrownBy(() -> Stages.await(gate.ask(Call.of("Play", Identity.none()))))
           .isInstanceOf(UncountableException.class);
 
       assertThat(decisions(app, Metrics.DECISIONS, "Play", "allowed", "store")).isEqualTo(2);
@@ -121,18 +122,15 @@ class MetersTest {
       Call call = Call.of(List.of("Play", "Words"), ann).costing("Words", 60);
 
       Receipt first = ((Decision.Allowed) limiter.decide(call)).receipt();
-      limiter
-          .settleAsync(first, Settlement.CONFIRMED.costing("Words", 130))
-          .toCompletableFuture()
-          .join();
+      limiter.settle(first, Settlement.CONFIRMED.costing("Words", 130));
       assertThat(uncharged(app, "Words")).isEqualTo(30);
       limiter.decide(call.recording());
       assertThat(uncharged(app, "Words")).isEqualTo(30 + 60);
-      limiter.decideAsync(call.recording()).toCompletableFuture().join();
+      limiter.decide(call.recording());
       assertThat(uncharged(app, "Words")).isEqualTo(30 + 60 + 60);
       Call other = Call.of(List.of("Play", "Words"), Identity.of("member", "bob"));
       Receipt second = ((Decision.Allowed) limiter.decide(other)).receipt();
-      limiter.settleAsync(second, 101).toCompletableFuture().join();
+      limiter.settle(second, 101);
 
       assertThat(uncharged(app, "Play")).isEqualTo(91);
       assertThat(uncharged(app, "Words")).isEqualTo(30 + 60 + 60 + 1);

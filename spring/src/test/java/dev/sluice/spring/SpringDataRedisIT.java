@@ -3,7 +3,7 @@ package dev.sluice.spring;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import dev.sluice.Metrics;
+import dev.sluice.metrics.Metrics;
 import dev.sluice.redis.testing.RedisCluster;
 import dev.sluice.redis.testing.RedisProcess;
 import dev.sluice.redis.testing.RedisSentinels;

@@ -1,9 +1,9 @@
 package dev.sluice.spring;
 
 import dev.sluice.Decision;
-import dev.sluice.ForwardingStore;
-import dev.sluice.Plan;
 import dev.sluice.memory.MemoryStore;
+import dev.sluice.store.ForwardingStore;
+import dev.sluice.store.Plan;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;

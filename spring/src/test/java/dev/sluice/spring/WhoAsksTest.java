@@ -3,7 +3,7 @@ package dev.sluice.spring;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.sluice.Bounds;
+import dev.sluice.internal.Bounds;
 import jakarta.servlet.http.HttpServletRequest;
 import java.net.http.HttpResponse;
 import java.security.GeneralSecurityException;

@@ -1,8 +1,8 @@
 package dev.sluice.demo;
 
 import dev.sluice.RuleSource;
-import dev.sluice.rules.PolledRules;
 import dev.sluice.rules.RuleFiles;
+import dev.sluice.rules.source.PolledRules;
 import java.time.Duration;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;

@@ -1,14 +1,14 @@
 package dev.sluice.redis.prove;
 
 import dev.sluice.Account;
-import dev.sluice.Charge;
-import dev.sluice.Durations;
 import dev.sluice.Limit;
 import dev.sluice.Lock;
 import dev.sluice.history.RecordedCalls;
 import dev.sluice.history.RecordedCalls.Peak;
 import dev.sluice.history.RecordedCalls.Seen;
+import dev.sluice.internal.Durations;
 import dev.sluice.redis.prove.Entry.Outcome;
+import dev.sluice.store.Charge;
 import java.time.Instant;
 import java.time.InstantSource;
 import java.util.ArrayList;

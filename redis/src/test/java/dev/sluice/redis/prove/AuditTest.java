@@ -170,7 +170,9 @@ class AuditTest {
     InstantSource clock = () -> Instant.EPOCH.plus(now[0], ChronoUnit.MICROS);
     List<Entry> entries = new ArrayList<>();
     try (Limiter limiter =
-        Limiter.of(MemoryStore.create(clock), RuleSource.fixed(Workload.rules(times)), clock)) {
+        Limiter.builder(MemoryStore.create(clock), RuleSource.fixed(Workload.rules(times)))
+            .clock(clock)
+            .build()) {
       while (now[0] < START + 90_000_000) {
         now[0] += random.nextInt(1_300);
         Workload.Ask ask = Workload.next(random, now[0] - START);

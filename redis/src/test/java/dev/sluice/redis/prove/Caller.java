@@ -52,7 +52,8 @@ final class Caller {
   public static void main(String[] arguments) throws Exception {
     SplittableRandom seeds = new SplittableRandom(Long.parseLong(arguments[1]));
     long perSecond = Long.parseLong(arguments[3]);
-    try (Limiter limiter = Limiter.of(RedisStore.builder(arguments[0]).nodes(4).build(), Workload.RULES);
+    try (Limiter limiter =
+            Limiter.owning(RedisStore.builder(arguments[0]).nodes(4).build(), Workload.RULES);
         DataOutputStream out =
             new DataOutputStream(
                 new BufferedOutputStream(Files.newOutputStream(Path.of(arguments[5])), 1 << 16))) {

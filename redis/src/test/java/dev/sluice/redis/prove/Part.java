@@ -3,8 +3,8 @@ package dev.sluice.redis.prove;
 import dev.sluice.Account;
 import dev.sluice.Balance;
 import dev.sluice.Decision;
-import dev.sluice.Durations;
 import dev.sluice.Limiter;
+import dev.sluice.internal.Durations;
 import dev.sluice.redis.RedisStore;
 import dev.sluice.redis.prove.Entry.Outcome;
 import dev.sluice.redis.testing.RedisCluster;
@@ -192,7 +192,7 @@ record Part(
         who.add(new Workload.Ask(ask.way(), ask.member(), ask.address(), 1));
       }
       Set<Account> compared = new LinkedHashSet<>();
-      try (Limiter limiter = Limiter.of(RedisStore.connect(site.uri()), Workload.RULES)) {
+      try (Limiter limiter = Limiter.owning(RedisStore.connect(site.uri()), Workload.RULES)) {
         List<Workload.Ask> all = new ArrayList<>(who);
         for (int i = 0; i < all.size(); i += LOOKS_AT_A_TIME) {
           List<CompletableFuture<Decision>> looks =

@@ -1,9 +1,9 @@
 package dev.sluice.redis.testing;
 
 import dev.sluice.Decision;
-import dev.sluice.ForwardingStore;
-import dev.sluice.Plan;
-import dev.sluice.Store;
+import dev.sluice.store.ForwardingStore;
+import dev.sluice.store.Plan;
+import dev.sluice.store.Store;
 import java.util.concurrent.CompletionStage;
 
 /** A store that many tests share: closing it leaves it open. */

@@ -107,7 +107,7 @@ final class ReactiveLogins implements MethodInterceptor, LoginGuard.Post {
         .flatMap(
             until ->
                 until.isPresent() && exchange.isPresent()
-                    ? tell(exchange.get(), until.getAsLong())
+                    ? tell(exchange.get(), until.get().toEpochMilli())
                     : Mono.empty());
   }
 

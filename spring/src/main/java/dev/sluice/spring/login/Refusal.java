@@ -1,8 +1,9 @@
 package dev.sluice.spring.login;
 
 import dev.sluice.Decision;
-import dev.sluice.Durations;
+import dev.sluice.internal.Durations;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
@@ -21,7 +22,8 @@ record Refusal(String message, @Nullable Long until) {
     long until =
         decision
             .restrictedUntil()
-            .orElseGet(() -> System.currentTimeMillis() + wait.get().plusNanos(999_999).toMillis());
+            .map(Instant::toEpochMilli)
+            .orElseGet(() -> System.currentTimeMillis() + Durations.ceilMillis(wait.get()));
     return new Refusal(
         "Too many failed logins. Try again in %s.".formatted(Durations.format(left)), until);
   }

@@ -1,0 +1,36 @@
+package dev.sluice;
+
+import java.util.List;
+import java.util.function.Consumer;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** Tells every listener, whatever the others do. */
+record AllListeners(List<LimiterListener> listeners) implements LimiterListener {
+  private static final Logger LOG = LoggerFactory.getLogger(Limiter.class);
+
+  @Override
+  public void decided(Rules rules, Call call, Decision decision, long nanos) {
+    each(listener -> listener.decided(rules, call, decision, nanos));
+  }
+
+  @Override
+  public void failed(Call call, Throwable error, long nanos) {
+    each(listener -> listener.failed(call, error, nanos));
+  }
+
+  @Override
+  public void settled(Receipt receipt, Settled settled) {
+    each(listener -> listener.settled(receipt, settled));
+  }
+
+  private void each(Consumer<LimiterListener> news) {
+    for (LimiterListener listener : listeners) {
+      try {
+        news.accept(listener);
+      } catch (RuntimeException e) {
+        LOG.error("{}, a listener of the limiter, threw an exception", listener, e);
+      }
+    }
+  }
+}

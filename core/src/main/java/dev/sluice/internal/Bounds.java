@@ -1,0 +1,39 @@
+package dev.sluice.internal;
+
+/**
+ * The largest call that Sluice judges. Whatever is over a bound is refused before anything is
+ * looked up or counted.
+ */
+public final class Bounds {
+  /** Facets of the identity of a call. */
+  public static final int MOST_FACETS = 16;
+
+  /** Characters of a facet's name. */
+  public static final int LONGEST_FACET_NAME = 64;
+
+  /** Characters of a facet's value, before it is hashed. */
+  public static final int LONGEST_FACET_VALUE = 1_024;
+
+  /** Rules that a call names. */
+  public static final int MOST_RULES = 32;
+
+  /** Characters of a rule's name. */
+  public static final int LONGEST_RULE_NAME = 100;
+
+  /** Durations in the list of a growing lock. */
+  public static final int MOST_LOCK_DURATIONS = 64;
+
+  /** Accounts that a call has to pay, over all of its rules. */
+  public static final int MOST_ACCOUNTS = 64;
+
+  /** Limits that a call has to meet, over all of its accounts. */
+  public static final int MOST_LIMITS = 256;
+
+  /** Characters of a call's id. */
+  public static final int LONGEST_ID = 128;
+
+  /** Characters of the reason for a lock. */
+  public static final int LONGEST_REASON = 256;
+
+  private Bounds() {}
+}

@@ -1,0 +1,4 @@
+@NullMarked
+package dev.sluice.internal;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,165 @@
+package dev.sluice.metrics;
+
+import dev.sluice.Account;
+import dev.sluice.Balance;
+import dev.sluice.Decision;
+import dev.sluice.Rule;
+import dev.sluice.Rules;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * The names under which decisions are measured, and their tags: the same wherever Sluice runs.
+ *
+ * <p>Names are written with dots, as Micrometer wants them; Prometheus shows {@code
+ * sluice_decisions_total{counted_by="store"}}. Names of rules are tags, identities never are.
+ */
+public final class Metrics {
+  /** Counts decisions, once for each rule of a call that is in force; tags as in {@link Count}. */
+  public static final String DECISIONS = "sluice.decisions";
+
+  /** Counts what rules in shadow mode would have decided; tags as in {@link Count}. */
+  public static final String SHADOW_DECISIONS = "sluice.shadow.decisions";
+
+  /**
+   * Times each call, however many rules it has, from the question to the decision. Tags: {@link
+   * #OUTCOME}, which may be {@link #FAILED}, and {@link #COUNTED_BY}.
+   */
+  public static final String CALLS = "sluice.calls";
+
+  /** Counts calls that the store did not answer. Tag: {@link #KIND}. */
+  public static final String STORE_FAULTS = "sluice.store.faults";
+
+  /** Counts values in the store that are not Sluice's, and were therefore replaced. No tags. */
+  public static final String FOREIGN_VALUES = "sluice.store.foreign.values";
+
+  /** Adds up what records and settlements could not charge. Tag: {@link #RULE}. */
+  public static final String UNCHARGED = "sluice.uncharged";
+
+  /** The tag with the name of a rule. */
+  public static final String RULE = "rule";
+
+  /** The tag that says what became of a call. */
+  public static final String OUTCOME = "outcome";
+
+  public static final String ALLOWED = "allowed";
+  public static final String DENIED = "denied";
+
+  /**
+   * Nobody counted the call: the store did not answer, and the rule allows or denies such calls.
+   */
+  public static final String UNMETERED = "unmetered";
+
+  /**
+   * The call had no decision at all: a facet is missing, a rule unknown. Only of {@link #CALLS}.
+   */
+  public static final String FAILED = "failed";
+
+  /** The tag that says what counted a call. */
+  public static final String COUNTED_BY = "counted.by";
+
+  /** The tag that says whether the caller is locked out: {@code true} or {@code false}. */
+  public static final String LOCKED = "locked";
+
+  /** The tag that says what went wrong: {@code timeout}, {@code connection}, … */
+  public static final String KIND = "kind";
+
+  private Metrics() {}
+
+  /** What became of a call, as the tag {@link #OUTCOME}. */
+  public static String outcome(Decision decision) {
+    return decision instanceof Decision.Unmetered
+        ? UNMETERED
+        : decision.allowed() ? ALLOWED : DENIED;
+  }
+
+  /** What counted a call, as the tag {@link #COUNTED_BY}. A replica is a part of the store. */
+  public static String countedBy(Decision.CountedBy by) {
+    return switch (by) {
+      case STORE, REPLICA -> "store";
+      case CACHE -> "cache";
+      case LOCAL -> "local";
+      case NOBODY -> "none";
+    };
+  }
+
+  /**
+   * What one call adds to the counters of one rule: one.
+   *
+   * <p>All rules of a call have its outcome. If one of them denies the call, the others count it as
+   * denied too, because it did not pass. A rule in shadow mode has its own: what it would have
+   * decided alone.
+   *
+   * @param meter {@link #DECISIONS}, or {@link #SHADOW_DECISIONS} for a rule in shadow mode
+   * @param outcome {@link #ALLOWED}, {@link #DENIED} or {@link #UNMETERED}
+   * @param countedBy {@code store}, {@code cache}, {@code local} or {@code none}
+   * @param locked whether an account of the call is locked, be it since this call
+   */
+  public record Count(
+      String meter, String rule, String outcome, String countedBy, boolean locked) {}
+
+  /**
+   * What to count for a decision: one for each rule that the call named.
+   *
+   * @param rules the rules in force; a name that is not among them counts as a rule in force
+   * @param called the rules that the call named
+   */
+  public static List<Count> counts(Rules rules, Collection<String> called, Decision decision) {
+    String outcome = outcome(decision);
+    String by = countedBy(decision.countedBy());
+    boolean locked = decision.locked();
+    List<Count> counts = new ArrayList<>(called.size());
+    for (String name : called) {
+      Rule rule = rules.find(name);
+      counts.add(
+          rule == null || rule.enforced()
+              ? new Count(DECISIONS, name, outcome, by, locked)
+              : shadow(name, decision, outcome, by));
+    }
+    return counts;
+  }
+
+  /**
+   * What a record could not charge, by rule: of each account, at the limit that took the least.
+   * Empty if everything was charged, as nearly always.
+   */
+  public static Map<String, Long> uncharged(Decision decision) {
+    Map<Account, Long> most = Map.of();
+    for (Balance balance : decision.balances()) {
+      if (balance.uncharged() > 0) {
+        most = most.isEmpty() ? new LinkedHashMap<>() : most;
+        most.merge(balance.account(), balance.uncharged(), Math::max);
+      }
+    }
+    Map<String, Long> byRule = most.isEmpty() ? Map.of() : new LinkedHashMap<>();
+    most.forEach((account, cost) -> byRule.merge(account.rule(), cost, Long::sum));
+    return byRule;
+  }
+
+  /** What the store usually counts by a rule, so that it reads 0 before it happens. */
+  public static List<Count> expected(Rule rule) {
+    String meter = rule.enforced() ? DECISIONS : SHADOW_DECISIONS;
+    String store = countedBy(Decision.CountedBy.STORE);
+    return List.of(
+        new Count(meter, rule.name(), ALLOWED, store, false),
+        new Count(meter, rule.name(), DENIED, store, false),
+        new Count(meter, rule.name(), DENIED, store, true),
+        new Count(meter, rule.name(), UNMETERED, countedBy(Decision.CountedBy.NOBODY), false));
+  }
+
+  private static Count shadow(String rule, Decision decision, String outcome, String by) {
+    boolean locked = false;
+    boolean fits = true;
+    for (Balance balance : decision.balances()) {
+      if (balance.account().rule().equals(rule)) {
+        locked |= balance.locked();
+        fits &= balance.fits();
+      }
+    }
+    String own = outcome.equals(UNMETERED) ? UNMETERED : fits ? ALLOWED : DENIED;
+    return new Count(SHADOW_DECISIONS, rule, own, by, locked);
+  }
+}

@@ -1,0 +1,4 @@
+@NullMarked
+package dev.sluice.metrics;
+
+import org.jspecify.annotations.NullMarked;

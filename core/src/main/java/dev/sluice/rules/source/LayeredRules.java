@@ -1,0 +1,136 @@
+package dev.sluice.rules.source;
+
+import dev.sluice.Facet;
+import dev.sluice.Rule;
+import dev.sluice.RuleSource;
+import dev.sluice.Rules;
+import java.time.Instant;
+import java.time.InstantSource;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.function.Consumer;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+
+/**
+ * Several sources laid over one another: of two rules or facets of one name, the later one holds.
+ *
+ * <p>Layers that do not fit together (a rule that counts by a facet which no layer names, unless
+ * they are {@link #open}) are refused; what held before goes on. Thread-safe. Closing it closes the
+ * layers.
+ */
+public final class LayeredRules implements RuleSource {
+  /*
+   * A layer gives the same object for as long as its rules are the same, so a look at each layer
+   * tells whether anything changed, and the layers are put together only then.
+   *
+   * A layer that can refuse a change refuses one that does not fit the others. So it says "in force"
+   * only of rules that are, and says what is wrong when the change comes, not at the next call.
+   */
+  private final List<RuleSource> layers;
+  private final boolean open;
+  private final Standing standing;
+  private volatile List<Rules> parts;
+
+  private LayeredRules(List<RuleSource> layers, boolean open) {
+    this.layers = layers;
+    this.open = open;
+    this.parts = current(layers);
+    this.standing = new Standing("layered rules", together(parts, open), InstantSource.system());
+    requireOfEach(layers, together -> {});
+  }
+
+  /** Has every layer check its changes together with what the others say at that time. */
+  private void requireOfEach(List<RuleSource> layers, Consumer<Rules> check) {
+    for (int i = 0; i < layers.size(); i++) {
+      int changing = i;
+      layers
+          .get(i)
+          .require(
+              newest -> {
+                List<Rules> parts = new ArrayList<>(current(layers));
+                parts.set(changing, newest);
+                check.accept(together(parts, open));
+              });
+    }
+  }
+
+  /** Lays sources over one another, the one that wins last. */
+  public static LayeredRules of(RuleSource... lowestFirst) {
+    return new LayeredRules(List.of(lowestFirst), false);
+  }
+
+  /** The same for code that supplies facets of its own: rules may count by those too. */
+  public static LayeredRules open(RuleSource... lowestFirst) {
+    return new LayeredRules(List.of(lowestFirst), true);
+  }
+
+  @Override
+  @SuppressWarnings("ReferenceEquality") // a look on every decision must not compare the rules
+  public Rules rules() {
+    List<Rules> known = parts;
+    for (int i = 0; i < known.size(); i++) {
+      if (layers.get(i).rules() != known.get(i)) {
+        return merged();
+      }
+    }
+    return standing.rules();
+  }
+
+  private synchronized Rules merged() {
+    List<Rules> now = current(layers);
+    try {
+      standing.accept(together(now, open));
+    } catch (IllegalArgumentException e) {
+      standing.refuse(String.valueOf(e.getMessage()));
+    }
+    parts = now;
+    return standing.rules();
+  }
+
+  /** What is wrong with any layer, or between them; since the first of these began. */
+  @Override
+  public Optional<Failure> failure() {
+    rules();
+    List<Failure> failures =
+        Stream.concat(
+                layers.stream().map(RuleSource::failure).flatMap(Optional::stream),
+                standing.failure().stream())
+            .toList();
+    Optional<Instant> since = failures.stream().map(Failure::since).min(Instant::compareTo);
+    return since.map(
+        first ->
+            new Failure(
+                first, failures.stream().map(Failure::message).collect(Collectors.joining("\n"))));
+  }
+
+  @Override
+  public void require(Consumer<Rules> check) {
+    standing.require(check);
+    requireOfEach(layers, check);
+  }
+
+  @Override
+  public void close() {
+    layers.forEach(RuleSource::close);
+  }
+
+  private static List<Rules> current(List<RuleSource> layers) {
+    return layers.stream().map(RuleSource::rules).toList();
+  }
+
+  private static Rules together(List<Rules> parts, boolean open) {
+    Map<String, Rule> rules = new LinkedHashMap<>();
+    Map<String, Facet> facets = new LinkedHashMap<>();
+    for (Rules part : parts) {
+      part.all().forEach(rule -> rules.put(rule.name(), rule));
+      facets.putAll(part.facets());
+    }
+    return open
+        ? Rules.open(rules.values(), facets.values())
+        : Rules.of(rules.values(), facets.values());
+  }
+}

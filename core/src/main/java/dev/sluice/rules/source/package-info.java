@@ -1,0 +1,4 @@
+@NullMarked
+package dev.sluice.rules.source;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,72 @@
+package dev.sluice.store;
+
+import dev.sluice.Account;
+import dev.sluice.LockPage;
+import dev.sluice.Receipt;
+import dev.sluice.Restriction;
+import dev.sluice.Settled;
+import dev.sluice.Settlement;
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CompletionStage;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A store around a store, which does everything but judge plans. Whoever extends it says how plans
+ * are judged, and overrides what else is different; {@code decide} and {@code look} come to {@link
+ * #take} unless they are overridden.
+ */
+public abstract class ForwardingStore implements Store {
+  /** The store inside. */
+  protected final Store store;
+
+  protected ForwardingStore(Store store) {
+    this.store = store;
+  }
+
+  @Override
+  public CompletionStage<Settled> settle(Receipt receipt, Settlement settlement) {
+    return store.settle(receipt, settlement);
+  }
+
+  @Override
+  public CompletionStage<Boolean> reset(Account account) {
+    return store.reset(account);
+  }
+
+  @Override
+  public CompletionStage<Restriction> lock(Account account, Duration length, String reason) {
+    return store.lock(account, length, reason);
+  }
+
+  @Override
+  public CompletionStage<Boolean> lift(Account account, boolean keepUsage) {
+    return store.lift(account, keepUsage);
+  }
+
+  @Override
+  public CompletionStage<LockPage> locks(@Nullable String rule, int limit, @Nullable String after) {
+    return store.locks(rule, limit, after);
+  }
+
+  @Override
+  public List<String> warnings() {
+    return store.warnings();
+  }
+
+  @Override
+  public Optional<String> trouble() {
+    return store.trouble();
+  }
+
+  @Override
+  public long foreignValues() {
+    return store.foreignValues();
+  }
+
+  @Override
+  public void close() {
+    store.close();
+  }
+}

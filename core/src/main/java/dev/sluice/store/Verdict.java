@@ -1,0 +1,181 @@
+package dev.sluice.store;
+
+import dev.sluice.Account;
+import dev.sluice.Balance;
+import dev.sluice.Decision;
+import dev.sluice.Intent;
+import dev.sluice.Limit;
+import dev.sluice.Receipt;
+import dev.sluice.internal.Durations;
+import java.util.ArrayList;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What a store has found out about a plan, as numbers, and the decision that they make.
+ *
+ * <p>Both stores give the same numbers: whether the plan is allowed (1 or 0) and the store's clock;
+ * then of each charge: whether it was taken ({@link #TAKEN}) and locked its account ({@link
+ * #LOCKED}), the end of the account's lock or 0, the account's time, and what {@link
+ * Receipt.Entry#given} says; then of each of its limits: what remains, how long to wait (-1: for
+ * ever), how long until all is back, the number of the receipt's mark, and what could not be
+ * charged.
+ */
+public final class Verdict implements Counted {
+  /** The charge was counted and can be given back. */
+  public static final int TAKEN = 1;
+
+  /** This call locked the account. */
+  public static final int LOCKED = 2;
+
+  /** How many numbers come before those of the charges. */
+  public static final int HEAD = 2;
+
+  /** How many numbers of a charge come before those of its limits. */
+  public static final int OF_CHARGE = 4;
+
+  /** Which of them is what the account had given back. */
+  public static final int GIVEN = 3;
+
+  /** How many numbers a limit has. */
+  public static final int OF_LIMIT = 5;
+
+  /** Which of them is the number of the receipt's mark. */
+  public static final int MARK = 3;
+
+  /** Which of them is what could not be charged. */
+  public static final int UNCHARGED = 4;
+
+  private final List<Charge> charges;
+  private final long[] numbers;
+  private final long openUntil;
+  private final @Nullable String receiptId;
+  private volatile @Nullable List<Balance> balances;
+  private @Nullable Receipt receipt;
+
+  private Verdict(
+      List<Charge> charges, long[] numbers, long openUntil, @Nullable String receiptId) {
+    this.charges = charges;
+    this.numbers = numbers;
+    this.openUntil = openUntil;
+    this.receiptId = receiptId;
+  }
+
+  /** How many numbers a plan's verdict has. */
+  public static int size(Plan plan) {
+    int size = HEAD;
+    for (Charge charge : plan.charges()) {
+      size += OF_CHARGE + OF_LIMIT * charge.terms().limits().size();
+    }
+    return size;
+  }
+
+  /**
+   * The decision on a plan.
+   *
+   * @param receiptId names what was taken; null if any name will do
+   */
+  public static Decision decision(Plan plan, long[] numbers, @Nullable String receiptId) {
+    if (numbers[0] != 1) {
+      return new Decision.Denied(balances(plan.charges(), numbers));
+    }
+    boolean reserves = plan.intent() == Intent.RESERVE;
+    long openUntil = reserves ? numbers[1] + Durations.micros(plan.hold()) : 0;
+    return Decision.Allowed.of(new Verdict(plan.charges(), numbers, openUntil, receiptId));
+  }
+
+  /** The decision on a charge that was taken alone. */
+  public static Decision taken(Charge charge, long[] numbers) {
+    return Decision.Allowed.of(new Verdict(List.of(charge), numbers, 0, null));
+  }
+
+  /** Whether the account of any charge is locked. */
+  public boolean tellsOfLock() {
+    int at = HEAD;
+    for (Charge charge : charges) {
+      if (numbers[at + 1] != 0) {
+        return true;
+      }
+      at += OF_CHARGE + OF_LIMIT * charge.terms().limits().size();
+    }
+    return false;
+  }
+
+  @Override
+  public List<Balance> balances() {
+    List<Balance> known = balances;
+    if (known == null) {
+      known = balances(charges, numbers);
+      balances = known;
+    }
+    return known;
+  }
+
+  private static List<Balance> balances(List<Charge> charges, long[] numbers) {
+    List<Balance> balances = new ArrayList<>((numbers.length - HEAD) / OF_LIMIT);
+    int at = HEAD;
+    for (Charge charge : charges) {
+      Account account = charge.account();
+      long lockedUntil = numbers[at + 1];
+      at += OF_CHARGE;
+      for (Limit limit : charge.terms().limits()) {
+        balances.add(
+            new Balance(
+                account,
+                limit,
+                charge.enforced(),
+                numbers[at],
+                numbers[at + 1] < 0 ? Balance.NEVER : numbers[at + 1],
+                numbers[at + 2],
+                lockedUntil,
+                numbers[at + UNCHARGED]));
+        at += OF_LIMIT;
+      }
+    }
+    return List.copyOf(balances);
+  }
+
+  @Override
+  public Decision.CountedBy countedBy() {
+    return Decision.CountedBy.STORE;
+  }
+
+  @Override
+  public synchronized Receipt receipt() {
+    Receipt known = receipt;
+    if (known == null) {
+      known = taken();
+      receipt = known;
+    }
+    return known;
+  }
+
+  private Receipt taken() {
+    List<Receipt.Entry> entries = new ArrayList<>(charges.size());
+    int at = HEAD;
+    for (Charge charge : charges) {
+      long flags = numbers[at];
+      long markMicros = numbers[at + 2];
+      long given = numbers[at + GIVEN];
+      at += OF_CHARGE;
+      List<Receipt.Mark> marks = new ArrayList<>(charge.terms().limits().size());
+      for (int i = charge.terms().limits().size(); i > 0; i--) {
+        marks.add(new Receipt.Mark(markMicros, numbers[at + MARK]));
+        at += OF_LIMIT;
+      }
+      if ((flags & TAKEN) != 0) {
+        entries.add(
+            new Receipt.Entry(
+                charge.account(),
+                charge.terms(),
+                charge.cost(),
+                marks,
+                given,
+                (flags & LOCKED) != 0,
+                false));
+      }
+    }
+    String id = receiptId == null ? CallName.madeId() : receiptId;
+    return new Receipt(id, numbers[1], openUntil, entries, "");
+  }
+}

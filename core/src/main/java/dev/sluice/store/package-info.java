@@ -1,0 +1,4 @@
+@NullMarked
+package dev.sluice.store;
+
+import org.jspecify.annotations.NullMarked;
