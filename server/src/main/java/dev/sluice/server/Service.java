@@ -9,6 +9,24 @@ import dev.sluice.Limiter;
 import dev.sluice.RuleSource;
 import dev.sluice.internal.Durations;
 import dev.sluice.internal.Stages;
+import dev.sluice.server.admin.AdminRoutes;
+import dev.sluice.server.admin.AdminToken;
+import dev.sluice.server.admin.Doorkeeper;
+import dev.sluice.server.api.CallerFacets;
+import dev.sluice.server.api.DecisionRoutes;
+import dev.sluice.server.api.ReceiptKeys;
+import dev.sluice.server.api.Receipts;
+import dev.sluice.server.health.HealthRoutes;
+import dev.sluice.server.health.Meters;
+import dev.sluice.server.http.Body;
+import dev.sluice.server.http.Door;
+import dev.sluice.server.http.ErrorResponses;
+import dev.sluice.server.http.Framing;
+import dev.sluice.server.http.Intake;
+import dev.sluice.server.http.KeptConnections;
+import dev.sluice.server.http.ProblemInHeader;
+import dev.sluice.server.http.Settings;
+import dev.sluice.server.http.WholeAnswer;
 import dev.sluice.store.Store;
 import java.net.InetSocketAddress;
 import java.time.Duration;
@@ -19,7 +37,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /** The HTTP service around a store and rules. Closing it drains it, then closes both. */
-final class Service implements AutoCloseable {
+public final class Service implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger("sluice.service");
 
   /** What is still to be written when everything has been answered. */
@@ -60,17 +78,17 @@ final class Service implements AutoCloseable {
             settings.mostRequestBytes(),
             Runtime.getRuntime().maxMemory() / BODIES_SHARE,
             meters);
-    Edge edge = new Edge(limiter, settings.client());
-    Decisions decisions = new Decisions(edge, new Receipts(keys), settings);
+    CallerFacets edge = new CallerFacets(limiter, settings.client());
+    DecisionRoutes decisions = new DecisionRoutes(edge, new Receipts(keys), settings);
     ServerBuilder builder = Server.builder();
     protect(builder, meters);
-    open(builder, decisions, new Probes(edge, store, meters, intake));
-    guarded(builder, new Admin(edge, store, keys, settings.mostRequestBytes()));
+    open(builder, decisions, new HealthRoutes(edge, store, meters, intake));
+    guarded(builder, new AdminRoutes(edge, store, keys, settings.mostRequestBytes()));
     this.server = builder.build();
   }
 
   /** Starts a service; throws {@link CannotListen} if it cannot have its port. */
-  static Service start(
+  public static Service start(
       Settings settings,
       AdminToken token,
       ReceiptKeys keys,
@@ -130,24 +148,24 @@ final class Service implements AutoCloseable {
               pipeline.addFirst(new Framing()).addLast(KEPT_CONNECTIONS);
             })
         .requestAutoAbortDelay(LATE_BODY)
-        .errorHandler(new Refusals())
+        .errorHandler(new ErrorResponses())
         .decorator(intake);
   }
 
-  private static void open(ServerBuilder builder, Decisions decisions, Probes probes) {
+  private static void open(ServerBuilder builder, DecisionRoutes decisions, HealthRoutes probes) {
     builder.route().post("/v1/check").build(new WholeAnswer(decisions::check));
     builder.route().post("/v1/settle").build(new WholeAnswer(decisions::settle));
     builder
         .route()
         .path("/v1/gate/{rule}")
-        .build(new ProblemInHeader(new WholeAnswer(decisions::gate), new Refusals()));
+        .build(new ProblemInHeader(new WholeAnswer(decisions::gate), new ErrorResponses()));
     builder.route().get(Intake.LIVE).build(probes::live);
     builder.route().get("/health/ready").build(probes::ready);
     builder.route().get("/metrics").build(probes::metrics);
     builder.route().get("/openapi.yaml").build(probes::openapi);
   }
 
-  private void guarded(ServerBuilder builder, Admin admin) {
+  private void guarded(ServerBuilder builder, AdminRoutes admin) {
     guard(builder, HttpMethod.GET, "/v1/rules", admin::rules);
     guard(builder, HttpMethod.GET, "/v1/rules/{name}", admin::rule);
     guard(builder, HttpMethod.GET, "/v1/accounts/{rule}", admin::account);
@@ -173,11 +191,11 @@ final class Service implements AutoCloseable {
         .toList();
   }
 
-  Limiter limiter() {
+  public Limiter limiter() {
     return limiter;
   }
 
-  int port() {
+  public int port() {
     return Objects.requireNonNull(server.activePort()).localAddress().getPort();
   }
 

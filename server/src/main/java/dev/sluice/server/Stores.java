@@ -3,6 +3,7 @@ package dev.sluice.server;
 import dev.sluice.internal.Text;
 import dev.sluice.memory.MemoryStore;
 import dev.sluice.redis.RedisStore;
+import dev.sluice.server.api.ReceiptKeys;
 import dev.sluice.store.Store;
 import dev.sluice.store.StoreException;
 import java.nio.file.Path;
@@ -11,7 +12,7 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /** The one place where the name of a store becomes a store. */
-final class Stores {
+public final class Stores {
   private Stores() {}
 
   /**
@@ -23,7 +24,7 @@ final class Stores {
    * @param required whether it is an error if Redis is away
    * @param onFault told of every fault of Redis
    */
-  static Store open(
+  public static Store open(
       String name,
       Duration deadline,
       int nodes,
@@ -47,7 +48,7 @@ final class Stores {
   }
 
   /** The keys of receipts: from the file if there is one, else shared by those of one store. */
-  static ReceiptKeys receiptKeys(String name, @Nullable Path file) {
+  public static ReceiptKeys receiptKeys(String name, @Nullable Path file) {
     if (file != null) {
       return ReceiptKeys.ofFile(file);
     }
@@ -55,7 +56,7 @@ final class Stores {
   }
 
   /** The name without what is secret in it. */
-  static String shown(String name) {
+  public static String shown(String name) {
     return name.replaceFirst("(?<=//)[^/]*@", "");
   }
 

@@ -2,6 +2,7 @@ package dev.sluice.server;
 
 import dev.sluice.http.ClientAddress;
 import dev.sluice.memory.MemoryStore;
+import dev.sluice.server.http.Settings;
 import dev.sluice.store.Store;
 import java.io.IOException;
 import java.net.URLEncoder;

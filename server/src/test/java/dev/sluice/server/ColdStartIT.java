@@ -3,6 +3,7 @@ package dev.sluice.server;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.redis.testing.RedisProcess;
+import dev.sluice.server.commands.Main;
 import dev.sluice.testing.Needs;
 import java.net.URI;
 import java.net.http.HttpClient;

@@ -2,6 +2,9 @@ package dev.sluice.server;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.sluice.server.admin.AdminToken;
+import dev.sluice.server.commands.Main;
+import dev.sluice.server.http.Settings;
 import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.net.InetAddress;
@@ -186,7 +189,7 @@ class CommandsTest {
     assertThat(run("serve", "--headers", "draft-7").err())
         .startsWith("sluice: headers: 'draft-7' (expected: one of x-ratelimit, ");
     assertThat(run("serve", "--trusted-proxies", "10.0.0.1/8").err())
-        .startsWith("sluice: trusted proxy '10.0.0.1/8' (expected: ");
+        .startsWith("sluice: trusted proxy: '10.0.0.1/8' (expected: ");
     assertThat(run("serve", "--store", "mysql://u:secret@h").err())
         .isEqualTo("sluice: store: 'mysql://h' (expected: memory or redis://host:port)\n");
     assertThat(run("serve", "--nodes", "0").err()).contains("nodes: 0 (expected: at least 1)");

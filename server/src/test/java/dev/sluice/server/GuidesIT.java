@@ -2,6 +2,8 @@ package dev.sluice.server;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.sluice.server.commands.Main;
+import dev.sluice.server.http.Settings;
 import dev.sluice.testing.Needs;
 import java.nio.file.Files;
 import java.nio.file.Path;

@@ -6,6 +6,7 @@ import ch.qos.logback.classic.Level;
 import ch.qos.logback.classic.LoggerContext;
 import ch.qos.logback.classic.PatternLayout;
 import ch.qos.logback.classic.spi.LoggingEvent;
+import dev.sluice.server.health.HealthRoutes;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.util.regex.Matcher;
@@ -17,7 +18,7 @@ class LogLinesTest {
   private static String line(String message) throws IOException {
     Matcher pattern =
         Pattern.compile("<pattern>(.*)</pattern>")
-            .matcher(new String(Probes.resource("log-plain.xml"), StandardCharsets.UTF_8));
+            .matcher(new String(HealthRoutes.resource("log-plain.xml"), StandardCharsets.UTF_8));
     assertThat(pattern.find()).isTrue();
     LoggerContext context = new LoggerContext();
     PatternLayout layout = new PatternLayout();

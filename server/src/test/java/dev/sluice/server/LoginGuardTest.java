@@ -3,6 +3,7 @@ package dev.sluice.server;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import dev.sluice.server.http.Settings;
 import dev.sluice.testing.Needs;
 import java.nio.file.Files;
 import java.nio.file.Path;

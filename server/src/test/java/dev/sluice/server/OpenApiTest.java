@@ -6,6 +6,10 @@ import dev.sluice.Decision;
 import dev.sluice.Limit;
 import dev.sluice.LockPage;
 import dev.sluice.internal.Bounds;
+import dev.sluice.server.api.Receipts;
+import dev.sluice.server.health.HealthRoutes;
+import dev.sluice.server.http.Replies;
+import dev.sluice.server.http.Settings;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -23,7 +27,7 @@ import org.snakeyaml.engine.v2.api.LoadSettings;
 class OpenApiTest {
   private static final Object DOCUMENT =
       new Load(LoadSettings.builder().build())
-          .loadFromString(new String(Probes.resource("openapi.yaml"), StandardCharsets.UTF_8));
+          .loadFromString(new String(HealthRoutes.resource("openapi.yaml"), StandardCharsets.UTF_8));
 
   /** What stands at a path: names of members, and numbers of elements. */
   private static Object at(String... path) {

@@ -8,6 +8,8 @@ import ch.qos.logback.classic.spi.ILoggingEvent;
 import ch.qos.logback.core.read.ListAppender;
 import com.linecorp.armeria.client.WebClient;
 import dev.sluice.redis.testing.RedisCluster;
+import dev.sluice.server.health.Meters;
+import dev.sluice.server.http.Settings;
 import dev.sluice.store.Store;
 import java.net.http.HttpRequest;
 import java.time.Duration;

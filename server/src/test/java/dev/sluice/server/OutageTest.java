@@ -4,6 +4,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import dev.sluice.memory.MemoryStore;
+import dev.sluice.server.api.ReceiptKeys;
+import dev.sluice.server.health.Meters;
+import dev.sluice.server.http.Settings;
 import dev.sluice.store.Store;
 import java.net.http.HttpRequest;
 import java.time.Duration;

@@ -2,6 +2,7 @@ package dev.sluice.server;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.sluice.server.http.Settings;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;

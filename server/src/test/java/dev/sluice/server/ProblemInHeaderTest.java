@@ -3,6 +3,8 @@ package dev.sluice.server;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
+import dev.sluice.server.http.ProblemInHeader;
+import dev.sluice.server.http.Settings;
 import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;

@@ -4,6 +4,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import dev.sluice.http.ClientAddress;
+import dev.sluice.server.commands.Remote;
+import dev.sluice.server.health.HealthRoutes;
+import dev.sluice.server.http.Settings;
 import java.net.http.HttpRequest;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
@@ -384,7 +387,7 @@ class RoutesTest {
         (Map<?, ?>)
             new Load(LoadSettings.builder().build())
                 .loadFromString(
-                    new String(Probes.resource("openapi.yaml"), StandardCharsets.UTF_8));
+                    new String(HealthRoutes.resource("openapi.yaml"), StandardCharsets.UTF_8));
     TreeSet<String> described = new TreeSet<>();
     ((Map<?, ?>) document.get("paths"))
         .forEach(

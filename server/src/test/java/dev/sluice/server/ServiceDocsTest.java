@@ -2,6 +2,8 @@ package dev.sluice.server;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.sluice.server.commands.Main;
+import dev.sluice.server.http.Settings;
 import dev.sluice.testing.Needs;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -9,8 +11,8 @@ import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
-import picocli.CommandLine;
 import picocli.CommandLine.Model.OptionSpec;
+import picocli.CommandLine;
 
 /** docs/service.md says what is so. */
 class ServiceDocsTest {

@@ -3,6 +3,8 @@ package dev.sluice.server;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.redis.testing.RedisProcess;
+import dev.sluice.server.api.ReceiptKeys;
+import dev.sluice.server.health.Meters;
 import dev.sluice.store.Store;
 import dev.sluice.testing.Needs;
 import java.net.http.HttpRequest;

@@ -2,6 +2,7 @@ package dev.sluice.server;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.sluice.server.commands.Main;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.net.InetAddress;

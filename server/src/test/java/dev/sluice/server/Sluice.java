@@ -7,6 +7,11 @@ import dev.sluice.http.ClientAddress;
 import dev.sluice.http.HeaderProfile;
 import dev.sluice.memory.MemoryStore;
 import dev.sluice.rules.RuleFiles;
+import dev.sluice.server.admin.AdminToken;
+import dev.sluice.server.api.ReceiptKeys;
+import dev.sluice.server.health.HealthRoutes;
+import dev.sluice.server.health.Meters;
+import dev.sluice.server.http.Settings;
 import dev.sluice.store.Store;
 import java.io.IOException;
 import java.net.URI;
@@ -21,8 +26,8 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 
 /** A service in this JVM on a free port, on the memory store with rules for tests. */
-final class Sluice implements AutoCloseable {
-  static final String TOKEN = "a-token-for-tests";
+public final class Sluice implements AutoCloseable {
+  public static final String TOKEN = "a-token-for-tests";
 
   private static final ObjectMapper MAPPER = new ObjectMapper();
 
@@ -60,12 +65,12 @@ final class Sluice implements AutoCloseable {
 
   /** The rules of the tests; the sample that ships may change without them. */
   static String sample() {
-    return new String(Probes.resource("test-rules.yaml"), StandardCharsets.UTF_8);
+    return new String(HealthRoutes.resource("test-rules.yaml"), StandardCharsets.UTF_8);
   }
 
   /** The sample that ships. */
   static String shippedSample() {
-    return new String(Probes.resource("sample-rules.yaml"), StandardCharsets.UTF_8);
+    return new String(HealthRoutes.resource("sample-rules.yaml"), StandardCharsets.UTF_8);
   }
 
   /** One that waits for its store as long as that takes. */
@@ -97,21 +102,21 @@ final class Sluice implements AutoCloseable {
             meters));
   }
 
-  Service service() {
+  public Service service() {
     return service;
   }
 
-  String url() {
+  public String url() {
     return "http://127.0.0.1:" + service.port();
   }
 
   /** A request to a path; add to it, then {@link #send}. */
-  HttpRequest.Builder request(String method, String path) {
+  public HttpRequest.Builder request(String method, String path) {
     return HttpRequest.newBuilder(URI.create(url() + path))
         .method(method, HttpRequest.BodyPublishers.noBody());
   }
 
-  HttpRequest.Builder admin(String method, String path) {
+  public HttpRequest.Builder admin(String method, String path) {
     return request(method, path).header("Authorization", "Bearer " + TOKEN);
   }
 
@@ -123,11 +128,11 @@ final class Sluice implements AutoCloseable {
     return send(request("POST", path).POST(HttpRequest.BodyPublishers.ofByteArray(body)));
   }
 
-  Answer get(String path) {
+  public Answer get(String path) {
     return send(request("GET", path));
   }
 
-  Answer send(HttpRequest.Builder request) {
+  public Answer send(HttpRequest.Builder request) {
     try {
       HttpResponse<String> response =
           client.send(request.build(), HttpResponse.BodyHandlers.ofString());
@@ -137,23 +142,23 @@ final class Sluice implements AutoCloseable {
     }
   }
 
-  CompletableFuture<Answer> sendAsync(HttpRequest.Builder request) {
+  public CompletableFuture<Answer> sendAsync(HttpRequest.Builder request) {
     return client
         .sendAsync(request.build(), HttpResponse.BodyHandlers.ofString())
         .thenApply(Answer::new);
   }
 
   /** What came back. */
-  record Answer(HttpResponse<String> response) {
-    int status() {
+  public record Answer(HttpResponse<String> response) {
+    public int status() {
       return response.statusCode();
     }
 
-    String header(String name) {
+    public String header(String name) {
       return response.headers().firstValue(name).orElse("(none)");
     }
 
-    JsonNode json() {
+    public JsonNode json() {
       try {
         return MAPPER.readTree(response.body());
       } catch (IOException e) {
@@ -161,7 +166,7 @@ final class Sluice implements AutoCloseable {
       }
     }
 
-    List<String> errors() {
+    public List<String> errors() {
       List<String> errors = new ArrayList<>();
       json().path("errors").forEach(error -> errors.add(error.asText()));
       return errors;

@@ -2,6 +2,7 @@ package dev.sluice.server;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.sluice.server.http.Settings;
 import org.junit.jupiter.api.Test;
 
 /** What a stranger on the network sees of a service. */

@@ -2,8 +2,8 @@ package dev.sluice.spring;
 
 import dev.sluice.Balance;
 import dev.sluice.Call;
-import dev.sluice.Decision;
 import dev.sluice.Decision.CountedBy;
+import dev.sluice.Decision;
 import dev.sluice.Identity;
 import dev.sluice.Limiter;
 import dev.sluice.Receipt;

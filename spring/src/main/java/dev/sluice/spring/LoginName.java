@@ -1,7 +1,7 @@
 package dev.sluice.spring;
 
-import dev.sluice.Facet;
 import dev.sluice.Facet.Normalization;
+import dev.sluice.Facet;
 import dev.sluice.internal.Bounds;
 import java.util.EnumSet;
 import org.jspecify.annotations.Nullable;

@@ -2,8 +2,8 @@ package dev.sluice.spring;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.sluice.Facet;
 import dev.sluice.Facet.Normalization;
+import dev.sluice.Facet;
 import dev.sluice.Identity;
 import java.util.Random;
 import java.util.Set;

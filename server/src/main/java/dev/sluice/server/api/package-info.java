@@ -1,0 +1,4 @@
+@NullMarked
+package dev.sluice.server.api;
+
+import org.jspecify.annotations.NullMarked;

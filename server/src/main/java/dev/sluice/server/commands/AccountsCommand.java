@@ -1,0 +1,79 @@
+package dev.sluice.server.commands;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.util.ArrayList;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Parameters;
+import picocli.CommandLine.Spec;
+
+/** {@code ./sluice accounts show|reset}: what an identity has used of a rule. */
+@Command(
+    name = "accounts",
+    description = "Shows and resets what an identity has used of a rule.",
+    synopsisSubcommandLabel = "(show | reset)",
+    mixinStandardHelpOptions = true)
+public final class AccountsCommand {
+  private static final String FACETS =
+      "such as login=ann, or the text that locks list shows; none for a rule by everyone";
+
+  @Spec private CommandSpec spec = CommandSpec.create();
+
+  @Command(
+      name = "show",
+      description = "What is left of each limit.",
+      mixinStandardHelpOptions = true,
+      defaultValueProvider = FromEnvironment.class)
+  int show(
+      @Mixin Remote remote,
+      @Parameters(index = "0", paramLabel = "RULE") String rule,
+      @Parameters(index = "1..*", arity = "0..*", paramLabel = "FACET=VALUE", description = FACETS)
+          @Nullable List<String> identity)
+      throws IOException {
+    JsonNode answer = remote.send("GET", Remote.path("/v1/accounts", rule, identity), null);
+    PrintWriter out = spec.commandLine().getOut();
+    if (remote.wantsJson()) {
+      out.println(answer.toPrettyString());
+      out.flush();
+    } else {
+      BalanceTable.print(answer, out);
+      for (JsonNode lock : answer.path("locks")) {
+        out.printf(
+            "%s is locked until %s: %s%n",
+            BalanceTable.identity(lock), lock.path("until").asText(), lock.path("reason").asText());
+      }
+      out.flush();
+    }
+    return 0;
+  }
+
+  @Command(
+      name = "reset",
+      description = "Forgets what was used, and any lock. Ends with 3 if there was nothing.",
+      mixinStandardHelpOptions = true,
+      defaultValueProvider = FromEnvironment.class)
+  int reset(
+      @Mixin Remote remote,
+      @Parameters(index = "0", paramLabel = "RULE") String rule,
+      @Parameters(index = "1..*", arity = "0..*", paramLabel = "FACET=VALUE", description = FACETS)
+          @Nullable List<String> identity)
+      throws IOException {
+    JsonNode answer = remote.send("DELETE", Remote.path("/v1/accounts", rule, identity), null);
+    boolean reset = answer.path("reset").asBoolean();
+    PrintWriter out = spec.commandLine().getOut();
+    if (remote.wantsJson()) {
+      out.println(answer.toPrettyString());
+    } else {
+      List<String> accounts = new ArrayList<>();
+      answer.path("accounts").forEach(account -> accounts.add(account.asText()));
+      out.printf("%s %s%n", String.join(", ", accounts), reset ? "is reset" : "was as new");
+    }
+    out.flush();
+    return reset ? 0 : 3;
+  }
+}

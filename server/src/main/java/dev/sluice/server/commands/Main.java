@@ -1,0 +1,42 @@
+package dev.sluice.server.commands;
+
+import picocli.CommandLine.Command;
+import picocli.CommandLine;
+
+/** The command line: {@code serve}, and what talks to a service that runs. */
+@Command(
+    name = "sluice",
+    description = "Decides, for every request to an API, whether it may pass.",
+    subcommands = {
+      ServeCommand.class,
+      CheckCommand.class,
+      LocksCommand.class,
+      AccountsCommand.class,
+      ReceiptsCommand.class,
+      FunctionsCommand.class,
+      RulesCommand.class
+    },
+    mixinStandardHelpOptions = true)
+public final class Main {
+  private Main() {}
+
+  public static void main(String[] arguments) {
+    System.exit(commandLine().execute(arguments));
+  }
+
+  public static CommandLine commandLine() {
+    return new CommandLine(new Main())
+        .setExecutionExceptionHandler(
+            (failure, line, parsed) -> {
+              line.getErr().println("sluice: " + failure.getMessage());
+              return 1;
+            })
+        .setParameterExceptionHandler(
+            (mistake, arguments) -> {
+              CommandLine line = mistake.getCommandLine();
+              line.getErr().println("sluice: " + mistake.getMessage());
+              line.getErr().println("try: ./" + line.getCommandSpec().qualifiedName() + " --help");
+              return 2;
+            });
+  }
+}

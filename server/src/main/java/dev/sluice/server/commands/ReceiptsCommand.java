@@ -1,0 +1,34 @@
+package dev.sluice.server.commands;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import java.io.IOException;
+import java.io.PrintWriter;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Spec;
+
+/** {@code ./sluice receipts rotate}: the key that seals the receipts of a running service. */
+@Command(
+    name = "receipts",
+    description = "Changes the key that seals receipts.",
+    synopsisSubcommandLabel = "(rotate)",
+    mixinStandardHelpOptions = true)
+public final class ReceiptsCommand {
+  @Spec private CommandSpec spec = CommandSpec.create();
+
+  @Command(
+      name = "rotate",
+      description =
+          "Takes a new key, for all services of one Redis. Receipts of the key before stay good"
+              + " until the next rotation.",
+      mixinStandardHelpOptions = true,
+      defaultValueProvider = FromEnvironment.class)
+  int rotate(@Mixin Remote remote) throws IOException {
+    JsonNode answer = remote.send("POST", "/v1/receipts/rotate", null);
+    PrintWriter out = spec.commandLine().getOut();
+    out.println(remote.wantsJson() ? answer.toPrettyString() : "rotated");
+    out.flush();
+    return 0;
+  }
+}

@@ -1,0 +1,47 @@
+package dev.sluice.server.commands;
+
+import java.io.PrintWriter;
+import java.util.ArrayList;
+import java.util.List;
+
+/** Rows in columns as wide as they must be. Used by one thread. */
+public final class Table {
+  private final List<String[]> rows = new ArrayList<>();
+
+  /** A table with a line of titles; without one, given none. */
+  Table(String... titles) {
+    if (titles.length > 0) {
+      rows.add(titles);
+    }
+  }
+
+  void row(String... cells) {
+    String[] shown = new String[cells.length];
+    for (int i = 0; i < cells.length; i++) {
+      // A terminal obeys control characters; an identity must not command it.
+      shown[i] = cells[i].replaceAll("\\p{Cntrl}", "?");
+    }
+    rows.add(shown);
+  }
+
+  void print(PrintWriter out) {
+    int columns = rows.isEmpty() ? 0 : rows.get(0).length;
+    int[] widths = new int[columns];
+    for (String[] row : rows) {
+      for (int i = 0; i < columns; i++) {
+        widths[i] = Math.max(widths[i], row[i].length());
+      }
+    }
+    for (String[] row : rows) {
+      StringBuilder line = new StringBuilder();
+      for (int i = 0; i < columns; i++) {
+        line.append(row[i]);
+        if (i < columns - 1) {
+          line.append(" ".repeat(widths[i] - row[i].length() + 2));
+        }
+      }
+      out.println(line.toString().stripTrailing());
+    }
+    out.flush();
+  }
+}

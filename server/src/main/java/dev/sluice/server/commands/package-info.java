@@ -1,0 +1,4 @@
+@NullMarked
+package dev.sluice.server.commands;
+
+import org.jspecify.annotations.NullMarked;

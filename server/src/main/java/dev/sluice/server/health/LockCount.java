@@ -1,0 +1,78 @@
+package dev.sluice.server.health;
+
+import dev.sluice.Limiter;
+import java.time.Duration;
+import java.util.concurrent.Executors;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.ScheduledFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+
+/**
+ * How many accounts are locked, as the store said a few seconds ago. Thread-safe.
+ *
+ * <p>The store is asked in the background, one question at a time: however often metrics are
+ * scraped, nobody waits for it and no questions pile up.
+ */
+public final class LockCount implements AutoCloseable {
+  private static final Duration INTERVAL = Duration.ofSeconds(10);
+  private static final Duration OLDEST = Duration.ofSeconds(30);
+
+  private final Limiter limiter;
+  private final ScheduledExecutorService thread =
+      Executors.newSingleThreadScheduledExecutor(LockCount::daemon);
+  private final AtomicBoolean asking = new AtomicBoolean();
+  private volatile Known known = new Known(Double.NaN, System.nanoTime());
+
+  /** NaN if the store did not answer. */
+  private record Known(double locks, long atNanos) {}
+
+  private LockCount(Limiter limiter) {
+    this.limiter = limiter;
+  }
+
+  static LockCount start(Limiter limiter) {
+    LockCount count = new LockCount(limiter);
+    count.ask();
+    ScheduledFuture<?> unused =
+        count.thread.scheduleWithFixedDelay(
+            count::ask, INTERVAL.toMillis(), INTERVAL.toMillis(), TimeUnit.MILLISECONDS);
+    return count;
+  }
+
+  private static Thread daemon(Runnable work) {
+    Thread thread = new Thread(work, "sluice-lock-count");
+    thread.setDaemon(true);
+    return thread;
+  }
+
+  /** The number of locks; NaN if it is not known. */
+  double value() {
+    Known last = known;
+    return System.nanoTime() - last.atNanos > OLDEST.toNanos() ? Double.NaN : last.locks;
+  }
+
+  private void ask() {
+    if (!asking.compareAndSet(false, true)) {
+      return;
+    }
+    try {
+      var unused =
+          limiter
+              .locksAsync(null, 1, null)
+              .whenComplete((page, failure) -> learn(page == null ? Double.NaN : page.total()));
+    } catch (RuntimeException | Error e) {
+      learn(Double.NaN);
+    }
+  }
+
+  private void learn(double locks) {
+    known = new Known(locks, System.nanoTime());
+    asking.set(false);
+  }
+
+  @Override
+  public void close() {
+    thread.shutdownNow();
+  }
+}

@@ -1,0 +1,224 @@
+package dev.sluice.server.health;
+
+import dev.sluice.Call;
+import dev.sluice.Decision;
+import dev.sluice.Limiter;
+import dev.sluice.LimiterListener;
+import dev.sluice.Receipt;
+import dev.sluice.Rule;
+import dev.sluice.Rules;
+import dev.sluice.Settled;
+import dev.sluice.metrics.Metrics;
+import dev.sluice.store.Store;
+import dev.sluice.store.StoreException;
+import io.micrometer.core.instrument.Counter;
+import io.micrometer.core.instrument.FunctionCounter;
+import io.micrometer.core.instrument.Gauge;
+import io.micrometer.core.instrument.Timer;
+import io.micrometer.core.instrument.binder.jvm.JvmMemoryMetrics;
+import io.micrometer.core.instrument.binder.jvm.JvmThreadMetrics;
+import io.micrometer.core.instrument.binder.system.ProcessorMetrics;
+import io.micrometer.core.instrument.binder.system.UptimeMetrics;
+import io.micrometer.prometheusmetrics.PrometheusConfig;
+import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
+import org.jspecify.annotations.Nullable;
+
+/** What Prometheus is told. Names of rules are labels, identities never are. Thread-safe. */
+public final class Meters implements LimiterListener {
+  private static final long DEGRADED_NANOS = TimeUnit.SECONDS.toNanos(5);
+
+  /** Faults that read 0 before they happen, so that the first one is seen as a rise. */
+  private static final List<String> FAULTS_TO_EXPECT =
+      List.of("timeout", "connection", "disconnected");
+
+  private final PrometheusMeterRegistry registry =
+      new PrometheusMeterRegistry(PrometheusConfig.DEFAULT);
+  private final Map<Metrics.Count, Counter> decisions = new ConcurrentHashMap<>();
+  private final Map<CallTags, Timer> calls = new ConcurrentHashMap<>();
+  private final Map<String, Counter> uncharged = new ConcurrentHashMap<>();
+  private final Counter overloads;
+  private final Counter degradedSeconds;
+  private final Map<String, Counter> faults = new ConcurrentHashMap<>();
+  private final AtomicLong lastDegradedNanos = new AtomicLong(System.nanoTime() - DEGRADED_NANOS);
+  private final AtomicLong lastDegradedSecond = new AtomicLong();
+  private volatile @Nullable LockCount locks;
+
+  /** The tags of the time that a call took. */
+  private record CallTags(String outcome, String countedBy) {}
+
+  public Meters() {
+    this.overloads =
+        Counter.builder("sluice.overloads")
+            .description("Requests answered 503 because too many were in work")
+            .register(registry);
+    this.degradedSeconds =
+        Counter.builder("sluice.degraded.seconds")
+            .description("Seconds in which a call was decided without the store")
+            .register(registry);
+    FAULTS_TO_EXPECT.forEach(this::faults);
+    new JvmMemoryMetrics().bindTo(registry);
+    new JvmThreadMetrics().bindTo(registry);
+    new ProcessorMetrics().bindTo(registry);
+    new UptimeMetrics().bindTo(registry);
+  }
+
+  /** Tells from now on how these stand, whenever somebody asks. */
+  public void watch(Limiter limiter, Store store) {
+    Gauge.builder("sluice.rules", () -> limiter.rules().size())
+        .description("Rules in force")
+        .register(registry);
+    Gauge.builder("sluice.rules.refused", () -> limiter.source().failure().isPresent() ? 1 : 0)
+        .description("1 while newer rules are refused and the last good ones go on")
+        .register(registry);
+    LockCount counting = LockCount.start(limiter);
+    locks = counting;
+    Gauge.builder("sluice.locks", counting::value)
+        .description("Accounts that were locked a few seconds ago; NaN if the store did not say")
+        .register(registry);
+    Gauge.builder("sluice.store.silent", () -> store.trouble().isPresent() ? 1 : 0)
+        .description("1 while the store does not answer: rules decide at once, one call probes it")
+        .register(registry);
+    FunctionCounter.builder(Metrics.FOREIGN_VALUES, store, Store::foreignValues)
+        .description("Values under Sluice's keys that were not Sluice's, and were replaced")
+        .register(registry);
+    Gauge.builder("sluice.store.warnings", () -> store.warnings().size())
+        .description("Warnings about the store; /health/ready has their texts")
+        .register(registry);
+  }
+
+  /** Stops asking the store. */
+  public void close() {
+    LockCount counting = locks;
+    if (counting != null) {
+      counting.close();
+    }
+  }
+
+  public PrometheusMeterRegistry registry() {
+    return registry;
+  }
+
+  /** Counts a decision for every rule that the call named. */
+  @Override
+  public void decided(Rules rules, Call call, Decision decision, long nanos) {
+    Decision.CountedBy by = decision.countedBy();
+    took(Metrics.outcome(decision), Metrics.countedBy(by), nanos);
+    for (Metrics.Count count : Metrics.counts(rules, call.rules(), decision)) {
+      counter(count).increment();
+    }
+    if (by == Decision.CountedBy.LOCAL || by == Decision.CountedBy.NOBODY) {
+      long now = System.nanoTime();
+      lastDegradedNanos.set(now);
+      long second = TimeUnit.NANOSECONDS.toSeconds(now);
+      if (lastDegradedSecond.getAndSet(second) != second) {
+        degradedSeconds.increment();
+      }
+    }
+    Metrics.uncharged(decision).forEach(this::countUncharged);
+  }
+
+  /** Counts a call that ended without a decision. */
+  @Override
+  public void failed(Call call, Throwable error, long nanos) {
+    took(Metrics.FAILED, Metrics.countedBy(Decision.CountedBy.NOBODY), nanos);
+  }
+
+  private void took(String outcome, String countedBy, long nanos) {
+    calls
+        .computeIfAbsent(new CallTags(outcome, countedBy), this::timer)
+        .record(nanos, TimeUnit.NANOSECONDS);
+  }
+
+  private Timer timer(CallTags tags) {
+    return Timer.builder(Metrics.CALLS)
+        .description("Time from a call to its decision, by outcome and what counted it")
+        .tag(Metrics.OUTCOME, tags.outcome)
+        .tag(Metrics.COUNTED_BY, tags.countedBy)
+        .serviceLevelObjectives(
+            Duration.ofNanos(10_000),
+            Duration.ofNanos(100_000),
+            Duration.ofMillis(1),
+            Duration.ofMillis(5),
+            Duration.ofMillis(20),
+            Duration.ofMillis(50),
+            Duration.ofMillis(250),
+            Duration.ofSeconds(1))
+        .register(registry);
+  }
+
+  /** Counts what a settlement could not charge. */
+  @Override
+  public void settled(Receipt receipt, Settled settled) {
+    settled.unchargedBy().forEach(this::countUncharged);
+  }
+
+  private void countUncharged(String rule, long cost) {
+    if (cost > 0) {
+      uncharged(rule).increment((double) cost);
+    }
+  }
+
+  private Counter uncharged(String rule) {
+    return uncharged.computeIfAbsent(
+        rule,
+        unknown ->
+            Counter.builder(Metrics.UNCHARGED)
+                .description("Cost of records and settlements that no limit could take, by rule")
+                .tag(Metrics.RULE, rule)
+                .register(registry));
+  }
+
+  /** Counts a fault of the store. */
+  public void failed(StoreException fault) {
+    faults(fault.kind()).increment();
+  }
+
+  private Counter faults(String kind) {
+    return faults.computeIfAbsent(
+        kind,
+        unknown ->
+            Counter.builder(Metrics.STORE_FAULTS)
+                .description("Calls that the store did not answer, by what went wrong")
+                .tag(Metrics.KIND, kind)
+                .register(registry));
+  }
+
+  public void overloaded() {
+    overloads.increment();
+  }
+
+  /** Whether calls are, just now, counted by this node alone or by nobody. */
+  boolean isDegraded() {
+    return System.nanoTime() - lastDegradedNanos.get() < DEGRADED_NANOS;
+  }
+
+  private Counter counter(Metrics.Count count) {
+    return decisions.computeIfAbsent(
+        count,
+        unknown ->
+            Counter.builder(count.meter())
+                .description(
+                    count.meter().equals(Metrics.DECISIONS)
+                        ? "Decisions by rule, outcome and what counted them"
+                        : "What rules in shadow mode would have decided")
+                .tag(Metrics.RULE, count.rule())
+                .tag(Metrics.OUTCOME, count.outcome())
+                .tag(Metrics.COUNTED_BY, count.countedBy())
+                .tag(Metrics.LOCKED, String.valueOf(count.locked()))
+                .register(registry));
+  }
+
+  /** Makes the counters of rules that nobody has called yet, so that they read 0. */
+  void expect(List<Rule> rules) {
+    for (Rule rule : rules) {
+      Metrics.expected(rule).forEach(this::counter);
+      uncharged(rule.name());
+    }
+  }
+}

@@ -1,0 +1,4 @@
+@NullMarked
+package dev.sluice.server.health;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,4 @@
+@NullMarked
+package dev.sluice.server.http;
+
+import org.jspecify.annotations.NullMarked;
