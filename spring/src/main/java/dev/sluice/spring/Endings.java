@@ -36,7 +36,7 @@ final class Endings {
   private Endings() {}
 
   /** What is wrong with counting the failures of a method. */
-  static List<String> mistakes(Guard guard, Method method, Class<?> type) {
+  static List<String> mistakes(MethodLimits guard, Method method, Class<?> type) {
     if (!guard.countsFailures()) {
       return List.of();
     }
@@ -50,7 +50,7 @@ final class Endings {
     }
     boolean seesResult =
         guard.limits().stream()
-            .map(Guard.Limit::failedIf)
+            .map(MethodLimits.Limit::failedIf)
             .anyMatch(each -> each != null && Expressions.variables(each).contains("result"));
     if (seesResult && isFlux(returned.toClass())) {
       mistakes.add(

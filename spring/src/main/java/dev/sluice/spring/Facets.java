@@ -50,7 +50,7 @@ final class Facets {
 
   /** Who asks, as far as these rules want to know. */
   Identity identity(
-      Rules rules, Collection<String> ruleNames, Map<String, String> given, FacetContext context) {
+      Rules rules, Collection<String> ruleNames, Map<String, String> given, CallContext context) {
     Map<String, String> found = new LinkedHashMap<>(given);
     Set<String> ofRequest = new TreeSet<>();
     for (String name : wanted(rules, ruleNames, given)) {
@@ -115,7 +115,7 @@ final class Facets {
         || (known != null && known.source() == Facet.Source.CLIENT_ADDRESS);
   }
 
-  private boolean resolve(String name, FacetContext context, Map<String, String> found) {
+  private boolean resolve(String name, CallContext context, Map<String, String> found) {
     FacetResolver resolver = resolvers.get(name);
     if (resolver == null) {
       return false;

@@ -58,7 +58,7 @@ final class Gate {
   }
 
   /** The call to these rules by whoever asks. */
-  Call call(Collection<String> names, Map<String, String> given, long cost, FacetContext context) {
+  Call call(Collection<String> names, Map<String, String> given, long cost, CallContext context) {
     Rules rules = limiter.rules();
     try {
       Identity identity = facets.identity(rules, names, given, context);
@@ -171,12 +171,12 @@ final class Gate {
   }
 
   /** The refusal of a call, whose answer has the header fields in any case. */
-  RateLimitedException refused(List<String> rules, Decision denied, @Nullable EdgeRequest request) {
+  RefusedCall refused(List<String> rules, Decision denied, @Nullable EdgeRequest request) {
     Answer answer = refusal(request, denied);
     if (request != null) {
       request.refuse(answer.headers());
     }
-    return new RateLimitedException(rules, denied, answer);
+    return new RefusedCall(rules, denied, answer);
   }
 
   /** The answer to a refused request. */

@@ -101,7 +101,7 @@ public final class LoginGuard {
           new Try(this, null, request, null, null, null, null));
     }
     Map<String, String> given = login == null ? Map.of() : Map.of(facet, login);
-    Call call = gate.call(names, given, 1, new FacetContext(request, null));
+    Call call = gate.call(names, given, 1, new CallContext(request, null));
     if (digest == null || !right.contains(digest)) {
       return reserve(call, request, login, digest);
     }

@@ -27,7 +27,7 @@ final class Passage {
 
   private final Gate gate;
   private final String place;
-  private final List<Guard.Asked> asked;
+  private final List<MethodLimits.Asked> asked;
   private final EvaluationContext values;
   private final @Nullable EdgeRequest request;
   private final AtomicBoolean settled = new AtomicBoolean();
@@ -36,7 +36,7 @@ final class Passage {
   Passage(
       Gate gate,
       String place,
-      List<Guard.Asked> asked,
+      List<MethodLimits.Asked> asked,
       EvaluationContext values,
       @Nullable EdgeRequest request) {
     this.gate = gate;
@@ -47,7 +47,7 @@ final class Passage {
   }
 
   List<Call> calls() {
-    return asked.stream().map(Guard.Asked::call).toList();
+    return asked.stream().map(MethodLimits.Asked::call).toList();
   }
 
   /** Goes in, or throws the refusal. */
@@ -88,14 +88,14 @@ final class Passage {
     settle(each -> Settlement.CONFIRMED);
   }
 
-  private CompletionStage<?> settle(Function<Guard.Asked, Settlement> settlement) {
+  private CompletionStage<?> settle(Function<MethodLimits.Asked, Settlement> settlement) {
     if (!settled.compareAndSet(false, true)) {
       return CompletableFuture.completedFuture(true);
     }
     List<Call> looks = new ArrayList<>();
     CompletionStage<Boolean> done = CompletableFuture.completedFuture(true);
     for (int i = 0; i < asked.size(); i++) {
-      Guard.Asked each = asked.get(i);
+      MethodLimits.Asked each = asked.get(i);
       if (each.count() == RateLimit.Count.ON_FAILURE) {
         Settlement how = settlement.apply(each);
         done = done.thenCombine(gate.settle(decisions.get(i), how), Boolean::logicalAnd);
@@ -111,7 +111,7 @@ final class Passage {
             .exceptionally(lost -> null);
   }
 
-  private boolean failed(Guard.Asked each, @Nullable Object result, @Nullable Throwable error) {
+  private boolean failed(MethodLimits.Asked each, @Nullable Object result, @Nullable Throwable error) {
     if (error == null && Endings.isOpen(result)) {
       LOG.error(
           "{}: count = ON_FAILURE cannot see how the {} that it returned ends, so the call counts",

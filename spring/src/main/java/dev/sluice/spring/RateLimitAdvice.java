@@ -29,7 +29,7 @@ final class RateLimitAdvice implements MethodInterceptor {
   private final Supplier<Gate> gate;
   private final Expressions expressions;
   private final List<Function<@Nullable Object[], @Nullable EdgeRequest>> edges;
-  private final ConcurrentHashMap<Place, Optional<Guard>> guards = new ConcurrentHashMap<>();
+  private final ConcurrentHashMap<Place, Optional<MethodLimits>> guards = new ConcurrentHashMap<>();
 
   private record Place(Method method, Class<?> type) {}
 
@@ -51,14 +51,14 @@ final class RateLimitAdvice implements MethodInterceptor {
   public @Nullable Object invoke(MethodInvocation invocation) throws Throwable {
     Object target = invocation.getThis();
     Method method = invocation.getMethod();
-    Guard guard = target == null ? null : guard(method, target.getClass());
+    MethodLimits guard = target == null ? null : guard(method, target.getClass());
     if (guard == null || target == null) {
       return invocation.proceed();
     }
     EdgeRequest request = request(invocation.getArguments());
     Class<?> returned = method.getReturnType();
-    if (REACTOR && Reactive.isReactive(returned)) {
-      return Reactive.guarded(this, guard, invocation, request);
+    if (REACTOR && ReactiveMethods.isReactive(returned)) {
+      return ReactiveMethods.guarded(this, guard, invocation, request);
     }
     Passage passage = passage(guard, invocation, target, request);
     try {
@@ -85,8 +85,8 @@ final class RateLimitAdvice implements MethodInterceptor {
   private static @Nullable Object left(Passage passage, @Nullable Object result) {
     if (REACTOR
         && result != null
-        && Reactive.isReactive(result.getClass())) { // some are Callables too
-      return Reactive.left(passage, result);
+        && ReactiveMethods.isReactive(result.getClass())) { // some are Callables too
+      return ReactiveMethods.left(passage, result);
     }
     if (result instanceof CompletionStage<?> stage) {
       return new Followed(passage, stage);
@@ -109,11 +109,11 @@ final class RateLimitAdvice implements MethodInterceptor {
     return result;
   }
 
-  @Nullable Guard guard(Method method, Class<?> type) {
+  @Nullable MethodLimits guard(Method method, Class<?> type) {
     return guards
         .computeIfAbsent(
             new Place(method, type),
-            place -> Optional.ofNullable(Guard.of(method, type, expressions)))
+            place -> Optional.ofNullable(MethodLimits.of(method, type, expressions)))
         .orElse(null);
   }
 
@@ -122,11 +122,11 @@ final class RateLimitAdvice implements MethodInterceptor {
   }
 
   Passage passage(
-      Guard guard, MethodInvocation invocation, Object target, @Nullable EdgeRequest request) {
+      MethodLimits guard, MethodInvocation invocation, Object target, @Nullable EdgeRequest request) {
     @Nullable Object[] arguments = invocation.getArguments();
     Method method = invocation.getMethod();
     EvaluationContext values = expressions.context(target, method, arguments, request);
-    FacetContext context = new FacetContext(request, method, arguments);
+    CallContext context = new CallContext(request, method, arguments);
     return new Passage(
         gate.get(), guard.place(), guard.ask(gate.get(), context, values), values, request);
   }

@@ -21,7 +21,7 @@ final class RateLimitAdvisor extends StaticMethodMatcherPointcutAdvisor {
 
   @Override
   public boolean matches(Method method, Class<?> targetClass) {
-    return !Guard.annotations(AopUtils.getMostSpecificMethod(method, targetClass), targetClass)
+    return !MethodLimits.annotations(AopUtils.getMostSpecificMethod(method, targetClass), targetClass)
         .isEmpty();
   }
 }

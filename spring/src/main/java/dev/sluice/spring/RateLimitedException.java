@@ -10,20 +10,27 @@ import java.util.Map;
  * <p>An {@code @ExceptionHandler} of the application that names this class replaces that answer,
  * for annotations and, in a {@code @ControllerAdvice}, for routes. The header fields are kept.
  */
-public final class RateLimitedException extends RuntimeException {
+public class RateLimitedException extends RuntimeException {
   private static final long serialVersionUID = 1L;
 
   private final transient Decision decision;
-  private final transient Answer answer;
+  private final transient Map<String, String> headers;
 
-  RateLimitedException(List<String> rules, Decision decision, Answer answer) {
+  /**
+   * A refusal.
+   *
+   * @param rules the rules that the call named
+   * @param headers the header fields of the answer
+   */
+  protected RateLimitedException(
+      List<String> rules, Decision decision, Map<String, String> headers) {
     super("refused by rule " + String.join(", ", rules), null, false, false);
     this.decision = decision;
-    this.answer = answer;
+    this.headers = headers;
   }
 
   /** The refusal: which limit, when to come back, until when it is locked. */
-  public Decision decision() {
+  public final Decision decision() {
     return decision;
   }
 
@@ -31,11 +38,7 @@ public final class RateLimitedException extends RuntimeException {
    * The header fields of the answer: {@code Retry-After} and those that tell where the client
    * stands. In a request they are sent by themselves; this is for code that answers elsewhere.
    */
-  public Map<String, String> headers() {
-    return answer.headers();
-  }
-
-  Answer answer() {
-    return answer;
+  public final Map<String, String> headers() {
+    return headers;
   }
 }

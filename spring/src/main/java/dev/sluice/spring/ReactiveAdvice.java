@@ -29,8 +29,8 @@ abstract class ReactiveAdvice implements Ordered {
       this.refusals = refusals;
     }
 
-    @ExceptionHandler(RateLimitedException.class)
-    ResponseEntity<byte[]> refused(RateLimitedException refusal) {
+    @ExceptionHandler(RefusedCall.class)
+    ResponseEntity<byte[]> refused(RefusedCall refusal) {
       return entity(refusal.answer());
     }
 

@@ -27,7 +27,7 @@ final class ReactiveRefusals {
     this.handlers = handlers;
   }
 
-  Mono<Void> refuse(RateLimitedException refusal, ServerWebExchange exchange) {
+  Mono<Void> refuse(RefusedCall refusal, ServerWebExchange exchange) {
     if (!refusals.areHandled(null)) {
       return ReactiveRouteFilter.write(refusal.answer(), exchange);
     }
@@ -40,7 +40,7 @@ final class ReactiveRefusals {
                     : ReactiveRouteFilter.write(refusal.answer(), exchange));
   }
 
-  private Mono<HandlerResult> asked(RateLimitedException refusal, ServerWebExchange exchange) {
+  private Mono<HandlerResult> asked(RefusedCall refusal, ServerWebExchange exchange) {
     Mono<HandlerResult> result = Mono.error(refusal);
     for (HandlerAdapter adapter : adapters.orderedStream().toList()) {
       if (adapter instanceof DispatchExceptionHandler handler) {

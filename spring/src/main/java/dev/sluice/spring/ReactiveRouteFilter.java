@@ -55,10 +55,10 @@ final class ReactiveRouteFilter implements WebFilter, Ordered {
             edge ->
                 Mono.defer(
                         () ->
-                            Reactive.answer(
+                            ReactiveMethods.answer(
                                 gate.ask(
                                     gate.call(
-                                        match.rules(), Map.of(), 1, new FacetContext(edge, null)))))
+                                        match.rules(), Map.of(), 1, new CallContext(edge, null)))))
                     .map(
                         decision -> {
                           if (decision.allowed()) {

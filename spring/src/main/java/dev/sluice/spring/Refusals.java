@@ -21,6 +21,7 @@ final class Refusals {
    * Many applications have a handler that makes 500 of every Exception. It must not swallow refusals.
    * A handler that names RateLimitedException was written for them, and is asked.
    */
+  private static final String OURS = "dev.sluice.spring.webflux.";
   private static final int DEEPEST = 16; // a chain of causes may be a ring
 
   private final Supplier<List<ControllerAdviceBean>> advice;
@@ -43,13 +44,13 @@ final class Refusals {
   }
 
   /** The refusal that an exception is, or that caused it; else null. */
-  static @Nullable RateLimitedException refusalIn(Throwable error) {
-    return find(error, RateLimitedException.class);
+  static @Nullable RefusedCall refusalIn(Throwable error) {
+    return find(error, RefusedCall.class);
   }
 
   /** The answer to an exception of ours, or null. */
   static @Nullable Answer answerTo(Throwable error) {
-    RateLimitedException refusal = refusalIn(error);
+    RefusedCall refusal = refusalIn(error);
     if (refusal != null) {
       return refusal.answer();
     }
@@ -85,7 +86,7 @@ final class Refusals {
 
   /** Whether a class has a handler that names refusals. */
   private static boolean names(@Nullable Class<?> type) {
-    if (type == null || ReactiveAdvice.class.isAssignableFrom(type)) {
+    if (type == null || type.getName().startsWith(OURS)) {
       return false;
     }
     for (Method method : ReflectionUtils.getAllDeclaredMethods(type)) {

@@ -30,7 +30,7 @@ final class ServletRefusalFilter extends OncePerRequestFilter implements Ordered
       throws ServletException, IOException {
     try {
       chain.doFilter(request, response);
-    } catch (RateLimitedException e) {
+    } catch (RefusedCall e) {
       clear(response, e);
       refuser.get().refuse(e, request, response);
     } catch (UncountableException e) {

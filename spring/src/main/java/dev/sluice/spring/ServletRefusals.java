@@ -100,7 +100,7 @@ final class ServletRefusals
   /** Answers a request that a route refused, as if a controller had thrown the refusal. */
   @Override
   public void refuse(
-      RateLimitedException refusal, HttpServletRequest request, HttpServletResponse response)
+      RefusedCall refusal, HttpServletRequest request, HttpServletResponse response)
       throws IOException {
     RequestAttributes before = RequestContextHolder.getRequestAttributes();
     ServletRequestAttributes attributes = new ServletRequestAttributes(request, response);

@@ -23,7 +23,7 @@ final class ServletRouteFilter extends OncePerRequestFilter implements Ordered {
     Refuser PLAIN = (refusal, request, response) -> write(refusal.answer(), response);
 
     void refuse(
-        RateLimitedException refusal, HttpServletRequest request, HttpServletResponse response)
+        RefusedCall refusal, HttpServletRequest request, HttpServletResponse response)
         throws IOException;
   }
 
@@ -65,7 +65,7 @@ final class ServletRouteFilter extends OncePerRequestFilter implements Ordered {
     ServletEdge edge = new ServletEdge(request, response);
     Decision decision;
     try {
-      Call call = gate.call(match.rules(), Map.of(), 1, new FacetContext(edge, null));
+      Call call = gate.call(match.rules(), Map.of(), 1, new CallContext(edge, null));
       decision = Stages.await(gate.ask(call));
     } catch (UncountableException e) {
       write(Answer.to(e), response);

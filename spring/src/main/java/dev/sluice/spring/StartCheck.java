@@ -168,7 +168,7 @@ final class StartCheck implements SmartInitializingSingleton {
             type,
             (MethodIntrospector.MetadataLookup<Set<RateLimit>>)
                 method -> {
-                  Set<RateLimit> found = Guard.annotations(method, type);
+                  Set<RateLimit> found = MethodLimits.annotations(method, type);
                   return found.isEmpty() ? null : found;
                 });
     annotated.keySet().forEach(method -> checkMethod(bean, method, type, gate, rules));
@@ -176,19 +176,19 @@ final class StartCheck implements SmartInitializingSingleton {
 
   private void checkMethod(String bean, Method method, Class<?> type, Gate gate, Rules rules) {
     String place = type.getSimpleName() + "." + method.getName();
-    boolean own = !Guard.all(method).isEmpty();
+    boolean own = !MethodLimits.all(method).isEmpty();
     String obstacle = obstacle(bean, method);
     if (obstacle != null) {
       // A final method of a class that says nothing about limits is not what was meant.
-      boolean meant = own || !Guard.all(method.getDeclaringClass()).isEmpty();
+      boolean meant = own || !MethodLimits.all(method.getDeclaringClass()).isEmpty();
       if (meant || !Modifier.isFinal(method.getModifiers())) {
         mistakes.add(place + ": " + obstacle);
       }
       return;
     }
-    Guard guard;
+    MethodLimits guard;
     try {
-      guard = Guard.of(method, type, expressions);
+      guard = MethodLimits.of(method, type, expressions);
     } catch (IllegalStateException e) {
       mistakes.add(String.valueOf(e.getMessage()));
       return;
@@ -197,7 +197,7 @@ final class StartCheck implements SmartInitializingSingleton {
       return;
     }
     List<String> names = new ArrayList<>();
-    for (Guard.Limit limit : guard.limits()) {
+    for (MethodLimits.Limit limit : guard.limits()) {
       Rule rule = known(place, limit.rule(), rules);
       if (rule != null) {
         names.add(rule.name());

@@ -19,7 +19,7 @@ import org.springframework.expression.Expression;
 import org.springframework.util.ClassUtils;
 
 /** What the annotations of one method ask for, read once. Immutable. */
-final class Guard {
+final class MethodLimits {
   /*
    * Annotations that cost, count and forgive the same and say nothing different about who asks are
    * one call of several rules, which the store takes all or nothing. Others are calls of their own, one
@@ -50,13 +50,13 @@ final class Guard {
     }
   }
 
-  private Guard(String place, List<Limit> limits) {
+  private MethodLimits(String place, List<Limit> limits) {
     this.place = place;
     this.limits = limits;
   }
 
   /** The guard of a method, or null if nothing is asked for it. */
-  static @Nullable Guard of(Method method, Class<?> type, Expressions expressions) {
+  static @Nullable MethodLimits of(Method method, Class<?> type, Expressions expressions) {
     Class<?> user = ClassUtils.getUserClass(type);
     Method specific = AopUtils.getMostSpecificMethod(method, user);
     Set<RateLimit> found = annotations(specific, user);
@@ -68,7 +68,7 @@ final class Guard {
     for (RateLimit each : found) {
       limits.add(read(place, each, specific, expressions));
     }
-    return new Guard(place, limits);
+    return new MethodLimits(place, limits);
   }
 
   static Set<RateLimit> annotations(Method method, Class<?> type) {
@@ -116,7 +116,7 @@ final class Guard {
   }
 
   /** What to ask for one invocation. */
-  List<Asked> ask(Gate gate, FacetContext context, EvaluationContext values) {
+  List<Asked> ask(Gate gate, CallContext context, EvaluationContext values) {
     List<Group> groups = new ArrayList<>();
     for (Limit limit : limits) {
       Map<String, String> given = new LinkedHashMap<>();
@@ -198,7 +198,7 @@ final class Guard {
       return expression == null ? "" : expression.getExpressionString();
     }
 
-    Asked asked(Gate gate, FacetContext context) {
+    Asked asked(Gate gate, CallContext context) {
       Call call = gate.call(rules, given, cost, context);
       boolean open = first.count == RateLimit.Count.ON_FAILURE;
       return new Asked(open ? call.reserving() : call, first.count, first.failedIf, first.forgive);

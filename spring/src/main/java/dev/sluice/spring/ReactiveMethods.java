@@ -14,8 +14,8 @@ import reactor.core.scheduler.Schedulers;
 import reactor.util.context.ContextView;
 
 /** Methods that return a Mono or a Flux. Loaded only where Reactor is there. */
-final class Reactive {
-  private Reactive() {}
+final class ReactiveMethods {
+  private ReactiveMethods() {}
 
   static boolean isReactive(Class<?> returned) {
     return Publisher.class.isAssignableFrom(returned);
@@ -33,15 +33,15 @@ final class Reactive {
   /** Asks on every subscription, and runs the method if it may. */
   static Object guarded(
       RateLimitAdvice advice,
-      Guard guard,
+      MethodLimits guard,
       MethodInvocation invocation,
       @Nullable EdgeRequest known) {
     if (Mono.class.isAssignableFrom(invocation.getMethod().getReturnType())) {
       return Mono.deferContextual(
-          context -> entered(advice, guard, invocation, known, context).flatMap(Reactive::mono));
+          context -> entered(advice, guard, invocation, known, context).flatMap(ReactiveMethods::mono));
     }
     return Flux.deferContextual(
-        context -> entered(advice, guard, invocation, known, context).flatMapMany(Reactive::flux));
+        context -> entered(advice, guard, invocation, known, context).flatMapMany(ReactiveMethods::flux));
   }
 
   /** The method's own publisher, once the call was let in. */
@@ -49,7 +49,7 @@ final class Reactive {
 
   private static Mono<Entered> entered(
       RateLimitAdvice advice,
-      Guard guard,
+      MethodLimits guard,
       MethodInvocation invocation,
       @Nullable EdgeRequest known,
       ContextView context) {
