@@ -1,9 +1,9 @@
 package dev.sluice.history;
 
+import dev.sluice.Limit;
 import dev.sluice.Limit.FixedWindow;
 import dev.sluice.Limit.SlidingWindow;
 import dev.sluice.Limit.TokenBucket;
-import dev.sluice.Limit;
 import dev.sluice.internal.Durations;
 import java.util.ArrayList;
 import java.util.Comparator;

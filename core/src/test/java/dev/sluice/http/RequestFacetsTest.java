@@ -4,8 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
-import dev.sluice.Facet.Source;
 import dev.sluice.Facet;
+import dev.sluice.Facet.Source;
 import dev.sluice.Identity;
 import dev.sluice.Limit;
 import dev.sluice.Rule;

@@ -3,8 +3,8 @@ package dev.sluice.metrics;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.Call;
-import dev.sluice.Decision.CountedBy;
 import dev.sluice.Decision;
+import dev.sluice.Decision.CountedBy;
 import dev.sluice.Identity;
 import dev.sluice.Limit;
 import dev.sluice.Limiter;

@@ -1,11 +1,11 @@
 package dev.sluice.redis;
 
 import dev.sluice.Cycle;
+import dev.sluice.Limit;
 import dev.sluice.Limit.FixedWindow;
 import dev.sluice.Limit.SlidingLog;
 import dev.sluice.Limit.SlidingWindow;
 import dev.sluice.Limit.TokenBucket;
-import dev.sluice.Limit;
 import dev.sluice.Lock;
 import dev.sluice.Terms;
 import dev.sluice.internal.Durations;

@@ -1,13 +1,13 @@
 package dev.sluice.redis;
 
 import dev.sluice.Account;
-import dev.sluice.LockPage.Place;
 import dev.sluice.LockPage;
+import dev.sluice.LockPage.Place;
 import dev.sluice.Restriction;
 import io.lettuce.core.KeyValue;
 import io.lettuce.core.Limit;
-import io.lettuce.core.Range.Boundary;
 import io.lettuce.core.Range;
+import io.lettuce.core.Range.Boundary;
 import io.lettuce.core.ScoredValue;
 import io.lettuce.core.cluster.api.async.RedisClusterAsyncCommands;
 import java.net.URLDecoder;

@@ -3,8 +3,8 @@ package dev.sluice.redis;
 import dev.sluice.contract.MovableClock;
 import dev.sluice.contract.StoreContract;
 import dev.sluice.redis.testing.RedisCluster;
-import dev.sluice.redis.testing.RedisProcess.Binary;
 import dev.sluice.redis.testing.RedisProcess;
+import dev.sluice.redis.testing.RedisProcess.Binary;
 import dev.sluice.redis.testing.RedisServers;
 import dev.sluice.redis.testing.SharedStore;
 import dev.sluice.store.Store;
@@ -13,8 +13,8 @@ import java.util.List;
 import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.Nested;
-import org.junit.jupiter.api.TestInstance.Lifecycle;
 import org.junit.jupiter.api.TestInstance;
+import org.junit.jupiter.api.TestInstance.Lifecycle;
 import org.junit.jupiter.api.extension.ExtendWith;
 
 /** The store keeps the contract on one Redis and on a Cluster, on 6.2 and on 7. */

@@ -3,9 +3,9 @@ package dev.sluice.server;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import dev.sluice.server.admin.AdminToken;
 import dev.sluice.contract.MovableClock;
 import dev.sluice.http.ClientAddress;
+import dev.sluice.server.admin.AdminToken;
 import dev.sluice.server.http.Settings;
 import java.net.http.HttpRequest;
 import java.time.Duration;

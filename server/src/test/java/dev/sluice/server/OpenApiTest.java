@@ -27,7 +27,8 @@ import org.snakeyaml.engine.v2.api.LoadSettings;
 class OpenApiTest {
   private static final Object DOCUMENT =
       new Load(LoadSettings.builder().build())
-          .loadFromString(new String(HealthRoutes.resource("openapi.yaml"), StandardCharsets.UTF_8));
+          .loadFromString(
+              new String(HealthRoutes.resource("openapi.yaml"), StandardCharsets.UTF_8));
 
   /** What stands at a path: names of members, and numbers of elements. */
   private static Object at(String... path) {

@@ -76,7 +76,7 @@ public record SluiceProperties(
       @DefaultValue List<String> rules,
       @Nullable Place place) {
 
-    List<String> allRules() {
+    public List<String> allRules() {
       return Stream.concat(Stream.ofNullable(rule), rules.stream()).distinct().toList();
     }
   }
@@ -96,11 +96,11 @@ public record SluiceProperties(
       @DefaultValue("login") String facet,
       @DefaultValue List<String> forgive) {
 
-    List<String> allRules() {
+    public List<String> allRules() {
       return Stream.concat(Stream.ofNullable(rule), rules.stream()).distinct().toList();
     }
 
-    List<String> forgiven() {
+    public List<String> forgiven() {
       return forgive.isEmpty() ? List.of(facet, facet + "+ip") : forgive;
     }
   }

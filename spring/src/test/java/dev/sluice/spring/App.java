@@ -21,7 +21,7 @@ import org.springframework.boot.WebApplicationType;
 import org.springframework.context.ConfigurableApplicationContext;
 
 /** An application on a free loopback port, and a client for it. */
-final class App implements AutoCloseable {
+public final class App implements AutoCloseable {
   /** Whatever a Spring Boot calls its security; names that it does not know are ignored. */
   private static final List<String> SECURITY =
       List.of(
@@ -59,7 +59,7 @@ final class App implements AutoCloseable {
   }
 
   /** Starts without security. */
-  static App start(WebApplicationType type, Class<?> main, String... properties) {
+  public static App start(WebApplicationType type, Class<?> main, String... properties) {
     List<String> all = new ArrayList<>(Arrays.asList(properties));
     all.add("spring.autoconfigure.exclude=" + String.join(",", SECURITY));
     return startSecured(type, main, all.toArray(new String[0]));
@@ -79,7 +79,7 @@ final class App implements AutoCloseable {
     return new App(application.run(arguments.toArray(new String[0])));
   }
 
-  <T> T bean(Class<T> type) {
+  public <T> T bean(Class<T> type) {
     return context.getBean(type);
   }
 

@@ -8,6 +8,7 @@ import dev.sluice.Call;
 import dev.sluice.Decision;
 import dev.sluice.Identity;
 import dev.sluice.Limiter;
+import dev.sluice.spring.testing.SluiceTesting;
 import java.time.Duration;
 import java.util.LinkedHashMap;
 import java.util.List;

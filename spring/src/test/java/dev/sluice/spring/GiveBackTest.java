@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import dev.sluice.Call;
 import dev.sluice.Identity;
 import dev.sluice.Limiter;
+import dev.sluice.spring.call.UncountableException;
 import dev.sluice.store.Store;
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;

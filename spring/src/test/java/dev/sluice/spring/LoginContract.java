@@ -8,6 +8,7 @@ import dev.sluice.Rule;
 import dev.sluice.RuleSource;
 import dev.sluice.Rules;
 import dev.sluice.spring.login.LoginRefusedException;
+import dev.sluice.spring.testing.SluiceTesting;
 import java.net.URLEncoder;
 import java.net.http.HttpResponse;
 import java.nio.charset.StandardCharsets;

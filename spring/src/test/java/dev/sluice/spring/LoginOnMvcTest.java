@@ -2,6 +2,7 @@ package dev.sluice.spring;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.sluice.spring.testing.SluiceTesting;
 import jakarta.servlet.http.HttpServletRequest;
 import java.net.http.HttpResponse;
 import java.util.List;

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.sluice.Call;
 import dev.sluice.Identity;
 import dev.sluice.Limiter;
+import dev.sluice.spring.testing.SluiceTesting;
 import org.junit.jupiter.api.Test;
 import org.springframework.beans.factory.annotation.Qualifier;
 import org.springframework.boot.WebApplicationType;

@@ -11,6 +11,8 @@ import dev.sluice.Receipt;
 import dev.sluice.Settled;
 import dev.sluice.Settlement;
 import dev.sluice.memory.MemoryStore;
+import dev.sluice.spring.boot.SluiceAutoConfiguration;
+import dev.sluice.spring.boot.SluiceServletAutoConfiguration;
 import dev.sluice.spring.login.SluiceLoginAutoConfiguration;
 import dev.sluice.store.ForwardingStore;
 import dev.sluice.store.Plan;

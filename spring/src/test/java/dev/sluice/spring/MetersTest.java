@@ -11,6 +11,8 @@ import dev.sluice.Receipt;
 import dev.sluice.Settlement;
 import dev.sluice.internal.Stages;
 import dev.sluice.metrics.Metrics;
+import dev.sluice.spring.call.Gate;
+import dev.sluice.spring.call.UncountableException;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.micrometer.observation.ObservationRegistry;

@@ -22,7 +22,7 @@ import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
 
 /** The same small application on MVC and on WebFlux. */
-final class Shop {
+public final class Shop {
   static final String[] SETTINGS = {
     "sluice.facets.member.query=member",
     "sluice.facets.login.query=login",
@@ -104,7 +104,7 @@ final class Shop {
   }
 
   /** Fails for one tenant. */
-  static class TenantResolver implements FacetResolver {
+  public static class TenantResolver implements FacetResolver {
     @Override
     public String facet() {
       return "tenant";

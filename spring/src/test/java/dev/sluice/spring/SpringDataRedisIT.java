@@ -7,6 +7,7 @@ import dev.sluice.metrics.Metrics;
 import dev.sluice.redis.testing.RedisCluster;
 import dev.sluice.redis.testing.RedisProcess;
 import dev.sluice.redis.testing.RedisSentinels;
+import dev.sluice.spring.boot.StoreSettings;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;

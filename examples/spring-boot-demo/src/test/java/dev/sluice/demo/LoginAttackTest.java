@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.Limiter;
 import dev.sluice.Restriction;
-import dev.sluice.spring.SluiceTesting;
+import dev.sluice.spring.testing.SluiceTesting;
 import java.io.IOException;
 import java.net.http.HttpResponse;
 import java.nio.file.Files;

@@ -2,7 +2,7 @@ package dev.sluice.demo;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.sluice.spring.SluiceTesting;
+import dev.sluice.spring.testing.SluiceTesting;
 import java.time.Duration;
 import org.junit.jupiter.api.Test;
 

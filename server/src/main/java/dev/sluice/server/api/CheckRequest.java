@@ -145,7 +145,8 @@ public final class CheckRequest {
   }
 
   /** An identity of facets; of those that are no good, every mistake is told. */
-  public static Identity identity(Map<String, String> given, RequestFacets known, List<String> errors) {
+  public static Identity identity(
+      Map<String, String> given, RequestFacets known, List<String> errors) {
     Map<String, String> canonical = new LinkedHashMap<>();
     int before = errors.size();
     given.forEach(

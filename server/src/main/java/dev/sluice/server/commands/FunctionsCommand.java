@@ -1,9 +1,8 @@
 package dev.sluice.server.commands;
 
 import dev.sluice.internal.Durations;
-import dev.sluice.redis.RedisLibraries.Found;
 import dev.sluice.redis.RedisLibraries;
-import dev.sluice.server.Sluice;
+import dev.sluice.redis.RedisLibraries.Found;
 import java.io.PrintWriter;
 import java.time.Duration;
 import java.util.List;

@@ -1,7 +1,7 @@
 package dev.sluice.server.commands;
 
-import picocli.CommandLine.Command;
 import picocli.CommandLine;
+import picocli.CommandLine.Command;
 
 /** The command line: {@code serve}, and what talks to a service that runs. */
 @Command(

@@ -76,7 +76,9 @@ public final class HealthRoutes {
 
   /** A file that is shipped with the service. */
   public static byte[] resource(String name) {
-    try (InputStream in = Objects.requireNonNull(HealthRoutes.class.getResourceAsStream("/dev/sluice/server/" + name), name)) {
+    try (InputStream in =
+        Objects.requireNonNull(
+            HealthRoutes.class.getResourceAsStream("/dev/sluice/server/" + name), name)) {
       return in.readAllBytes();
     } catch (IOException e) {
       throw new UncheckedIOException(name, e);

@@ -205,14 +205,15 @@ public final class JsonInput {
   }
 
   /** An object of at most {@code most} whole numbers; otherwise errors, and null. */
-  public @Nullable Map<String, Long> numbers(String name, int most, int longestName) throws IOException {
+  public @Nullable Map<String, Long> numbers(String name, int most, int longestName)
+      throws IOException {
     return object(name, "an object of whole numbers", most, longestName, this::number);
   }
 
   /** Reads a value; if it is not as wanted, that is an error, and null. */
   @FunctionalInterface
   private interface Value<T> {
-    public @Nullable T read(String path) throws IOException;
+    @Nullable T read(String path) throws IOException;
   }
 
   private <T> @Nullable Map<String, T> object(

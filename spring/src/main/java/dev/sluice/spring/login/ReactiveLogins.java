@@ -2,7 +2,6 @@ package dev.sluice.spring.login;
 
 import static dev.sluice.spring.login.LoginRefusedException.RESTRICTED_UNTIL;
 
-import dev.sluice.spring.LoginGuard;
 import dev.sluice.spring.RateLimitedException;
 import java.util.ArrayList;
 import java.util.List;

@@ -1,6 +1,5 @@
 package dev.sluice.spring.login;
 
-import dev.sluice.spring.LoginGuard;
 import dev.sluice.spring.RateLimitedException;
 import jakarta.servlet.http.HttpServletRequest;
 import java.util.Collections;

@@ -1,6 +1,5 @@
 package dev.sluice.spring.login;
 
-import dev.sluice.spring.LoginGuard;
 import jakarta.servlet.FilterChain;
 import jakarta.servlet.ServletException;
 import jakarta.servlet.ServletRequest;

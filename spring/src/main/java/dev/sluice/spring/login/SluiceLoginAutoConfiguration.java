@@ -1,7 +1,6 @@
 package dev.sluice.spring.login;
 
-import dev.sluice.spring.LoginGuard;
-import dev.sluice.spring.SluiceAutoConfiguration;
+import dev.sluice.spring.boot.SluiceAutoConfiguration;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.beans.factory.config.BeanDefinition;
 import org.springframework.boot.autoconfigure.AutoConfiguration;

@@ -1,0 +1,164 @@
+package dev.sluice.spring.actuator;
+
+import dev.sluice.Limiter;
+import dev.sluice.metrics.Metrics;
+import dev.sluice.spring.SluiceProperties;
+import dev.sluice.spring.boot.SluiceAutoConfiguration;
+import dev.sluice.spring.boot.StartCheck;
+import dev.sluice.spring.call.Gate;
+import dev.sluice.store.Store;
+import io.micrometer.core.instrument.Counter;
+import io.micrometer.core.instrument.FunctionCounter;
+import io.micrometer.core.instrument.MeterRegistry;
+import io.micrometer.core.instrument.observation.DefaultMeterObservationHandler;
+import io.micrometer.observation.ObservationRegistry;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import org.springframework.beans.factory.ObjectProvider;
+import org.springframework.beans.factory.SmartInitializingSingleton;
+import org.springframework.boot.actuate.autoconfigure.endpoint.condition.ConditionalOnAvailableEndpoint;
+import org.springframework.boot.actuate.endpoint.web.annotation.WebEndpoint;
+import org.springframework.boot.autoconfigure.AutoConfiguration;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnBean;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnProperty;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
+import org.springframework.util.function.SingletonSupplier;
+
+/** What operators see of Sluice: endpoint, health, faults of the store. */
+@AutoConfiguration(after = SluiceAutoConfiguration.class)
+@ConditionalOnBean(Gate.class)
+public class SluiceActuatorAutoConfiguration {
+
+  /** The endpoint {@code sluice}. */
+  @Configuration(proxyBeanMethods = false)
+  @ConditionalOnClass({WebEndpoint.class, ConditionalOnAvailableEndpoint.class})
+  static class OfEndpoint {
+    @Bean
+    @ConditionalOnAvailableEndpoint(endpoint = SluiceEndpoint.class)
+    SluiceEndpoint sluiceEndpoint(
+        Limiter limiter, Store store, SluiceProperties properties, StartCheck check) {
+      return new SluiceEndpoint(limiter, store, properties, check);
+    }
+  }
+
+  /** Meters by the names of {@link Metrics}, where the application has a registry for them. */
+  @Configuration(proxyBeanMethods = false)
+  @ConditionalOnClass(MeterRegistry.class)
+  static class OfMetrics {
+    @Bean
+    SluiceAutoConfiguration.Meters sluiceMeters(ObjectProvider<MeterRegistry> registries) {
+      return new RegisteredMeters(SingletonSupplier.ofNullable(registries::getIfUnique));
+    }
+
+    /** Not a MeterBinder: nobody binds those in an application without the actuator. */
+    @Bean
+    SmartInitializingSingleton sluiceForeignValues(
+        Store store, ObjectProvider<MeterRegistry> registries) {
+      return () ->
+          registries.ifUnique(
+              registry ->
+                  FunctionCounter.builder(Metrics.FOREIGN_VALUES, store, Store::foreignValues)
+                      .description(
+                          "Values under Sluice's keys that were not Sluice's, and were replaced")
+                      .register(registry));
+    }
+  }
+
+  /** Counts in a registry; does nothing where there is none, or several and none of them first. */
+  private record RegisteredMeters(
+      SingletonSupplier<MeterRegistry> registry, Map<Metrics.Count, Counter> decisions)
+      implements SluiceAutoConfiguration.Meters {
+    RegisteredMeters(SingletonSupplier<MeterRegistry> registry) {
+      this(registry, new ConcurrentHashMap<>());
+    }
+
+    @Override
+    public void countFault(String kind) {
+      count(Metrics.STORE_FAULTS, Metrics.KIND, kind, 1);
+    }
+
+    @Override
+    public void countUncharged(String rule, long cost) {
+      count(Metrics.UNCHARGED, Metrics.RULE, rule, cost);
+    }
+
+    private void count(String meter, String tag, String value, long amount) {
+      MeterRegistry known = registry.get();
+      if (known != null) {
+        known.counter(meter, tag, value).increment((double) amount);
+      }
+    }
+
+    @Override
+    public void countDecisions(List<Metrics.Count> counts) {
+      MeterRegistry known = registry.get();
+      if (known != null) {
+        for (Metrics.Count count : counts) {
+          decisions.computeIfAbsent(count, missing -> counter(known, missing)).increment();
+        }
+      }
+    }
+
+    private static Counter counter(MeterRegistry registry, Metrics.Count count) {
+      return registry.counter(
+          count.meter(),
+          Metrics.RULE,
+          count.rule(),
+          Metrics.OUTCOME,
+          count.outcome(),
+          Metrics.COUNTED_BY,
+          count.countedBy(),
+          Metrics.LOCKED,
+          String.valueOf(count.locked()));
+    }
+
+    @Override
+    public ObservationRegistry observations() {
+      ObservationRegistry observations = ObservationRegistry.create();
+      MeterRegistry known = registry.get();
+      if (known != null) {
+        observations
+            .observationConfig()
+            .observationHandler(new DefaultMeterObservationHandler(known));
+      }
+      return observations;
+    }
+  }
+
+  /** Health as Spring Boot 3 knows it. */
+  @Configuration(proxyBeanMethods = false)
+  @ConditionalOnClass(name = "org.springframework.boot.actuate.health.HealthIndicator")
+  @ConditionalOnProperty(name = "management.health.sluice.enabled", matchIfMissing = true)
+  static class OfHealth3 {
+    @Bean
+    org.springframework.boot.actuate.health.HealthIndicator sluiceHealthIndicator(
+        Store store, Limiter limiter) {
+      return () -> {
+        Condition now = Condition.of(store, limiter);
+        return org.springframework.boot.actuate.health.Health.status(now.status())
+            .withDetails(now.details())
+            .build();
+      };
+    }
+  }
+
+  /** Health as Spring Boot 4 knows it. */
+  @Configuration(proxyBeanMethods = false)
+  @ConditionalOnClass(name = "org.springframework.boot.health.contributor.HealthIndicator")
+  @ConditionalOnProperty(name = "management.health.sluice.enabled", matchIfMissing = true)
+  static class OfHealth4 {
+    @Bean
+    org.springframework.boot.health.contributor.HealthIndicator sluiceHealthIndicator(
+        Store store, Limiter limiter) {
+      return () -> {
+        Condition now = Condition.of(store, limiter);
+        return org.springframework.boot.health.contributor.Health.status(now.status())
+            .withDetails(now.details())
+            .build();
+      };
+    }
+  }
+}

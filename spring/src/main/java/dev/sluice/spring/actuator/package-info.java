@@ -1,0 +1,4 @@
+@NullMarked
+package dev.sluice.spring.actuator;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,23 @@
+package dev.sluice.spring.boot;
+
+import dev.sluice.Call;
+import dev.sluice.Decision;
+import dev.sluice.LimiterListener;
+import dev.sluice.Receipt;
+import dev.sluice.Rules;
+import dev.sluice.Settled;
+import dev.sluice.metrics.Metrics;
+
+/** Counts what the limiter decides, whoever asks it. */
+public record MeteredDecisions(SluiceAutoConfiguration.Meters meters) implements LimiterListener {
+  @Override
+  public void decided(Rules rules, Call call, Decision decision, long nanos) {
+    meters.countDecisions(Metrics.counts(rules, call.rules(), decision));
+    Metrics.uncharged(decision).forEach(meters::countUncharged);
+  }
+
+  @Override
+  public void settled(Receipt receipt, Settled settled) {
+    settled.unchargedBy().forEach(meters::countUncharged);
+  }
+}

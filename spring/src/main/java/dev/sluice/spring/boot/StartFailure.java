@@ -1,0 +1,52 @@
+package dev.sluice.spring.boot;
+
+import java.util.List;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+
+/** Why an application with Sluice cannot start, and what to do about it. */
+public final class StartFailure extends IllegalStateException {
+  private static final long serialVersionUID = 1L;
+
+  private final String action;
+
+  private StartFailure(String description, String action, @Nullable Throwable cause) {
+    super(description, cause);
+    this.action = action;
+  }
+
+  /**
+   * A start that failed.
+   *
+   * @param mistakes each with its place
+   * @param action what to do next
+   */
+  static StartFailure of(List<String> mistakes, String action, @Nullable Throwable cause) {
+    return new StartFailure(described(mistakes), action, cause);
+  }
+
+  /** The mistakes one below the other. */
+  static String described(List<String> mistakes) {
+    return "Sluice cannot start:\n  " + String.join("\n", mistakes).replace("\n", "\n  ");
+  }
+
+  /** A property that nobody can follow; the message begins with its name. */
+  static StartFailure ofProperty(String message, @Nullable Throwable cause) {
+    return of(List.of(message), "Correct the property.", cause);
+  }
+
+  /** What is made of a property; what does not fit stops the start and names the property. */
+  static <T> T reading(String property, Supplier<T> reader) {
+    try {
+      return reader.get();
+    } catch (IllegalArgumentException unfit) {
+      // The types of core begin with a name of their own: "headers: 'x' (expected: …)".
+      String found = String.valueOf(unfit.getMessage()).replaceFirst("^[A-Za-z0-9 ]+: ", "");
+      throw ofProperty(property + ": " + found, unfit);
+    }
+  }
+
+  String action() {
+    return action;
+  }
+}

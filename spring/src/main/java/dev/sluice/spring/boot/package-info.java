@@ -1,0 +1,4 @@
+@NullMarked
+package dev.sluice.spring.boot;
+
+import org.jspecify.annotations.NullMarked;

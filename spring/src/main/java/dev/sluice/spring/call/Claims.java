@@ -1,0 +1,35 @@
+package dev.sluice.spring.call;
+
+import java.security.Principal;
+import org.jspecify.annotations.Nullable;
+import org.springframework.security.core.Authentication;
+import org.springframework.security.oauth2.core.ClaimAccessor;
+import org.springframework.security.oauth2.core.OAuth2AuthenticatedPrincipal;
+import org.springframework.util.ClassUtils;
+
+/** Claims of the token that Spring Security has verified; none without its OAuth 2 support. */
+public final class Claims {
+  private static final boolean PRESENT =
+      ClassUtils.isPresent(
+          "org.springframework.security.oauth2.core.ClaimAccessor", Claims.class.getClassLoader());
+
+  private Claims() {}
+
+  /** A claim; one that is a list or an object is an error, because it names nobody. */
+  static @Nullable String of(Principal user, String name) {
+    return Scalars.text("claim '" + name + "'", PRESENT ? OAuth2.claim(user, name) : null);
+  }
+
+  /** Loaded only where its classes are there. */
+  private static final class OAuth2 {
+    static @Nullable Object claim(Principal user, String name) {
+      Object principal = user instanceof Authentication known ? known.getPrincipal() : user;
+      if (principal instanceof ClaimAccessor token) {
+        return token.getClaims().get(name);
+      }
+      return principal instanceof OAuth2AuthenticatedPrincipal known
+          ? known.getAttributes().get(name)
+          : null;
+    }
+  }
+}

@@ -1,0 +1,225 @@
+package dev.sluice.spring.call;
+
+import dev.sluice.Balance;
+import dev.sluice.Call;
+import dev.sluice.Decision;
+import dev.sluice.Decision.CountedBy;
+import dev.sluice.Identity;
+import dev.sluice.Limiter;
+import dev.sluice.Receipt;
+import dev.sluice.Rules;
+import dev.sluice.Settled;
+import dev.sluice.Settlement;
+import dev.sluice.http.HeaderProfile;
+import dev.sluice.http.HttpAnswer;
+import dev.sluice.internal.Stages;
+import dev.sluice.metrics.Metrics;
+import dev.sluice.spring.RefusalBody;
+import io.micrometer.observation.Observation;
+import io.micrometer.observation.ObservationRegistry;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.CompletionStage;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** The one way from Spring to the limiter: finds who asks, asks, observes, tells the answer. */
+public final class Gate {
+  private static final Logger LOG = LoggerFactory.getLogger(Gate.class);
+
+  private final Limiter limiter;
+  private final Facets facets;
+  private final HeaderProfile headers;
+  private final ObservationRegistry observations;
+  private final @Nullable RefusalBody body;
+
+  /**
+   * The gate of an application.
+   *
+   * @param body the application's own body of refusals, or null
+   */
+  public Gate(
+      Limiter limiter,
+      Facets facets,
+      HeaderProfile headers,
+      ObservationRegistry observations,
+      @Nullable RefusalBody body) {
+    this.limiter = limiter;
+    this.facets = facets;
+    this.headers = headers;
+    this.observations = observations;
+    this.body = body;
+  }
+
+  /** The call to these rules by whoever asks. */
+  public Call call(
+      Collection<String> names, Map<String, String> given, long cost, CallContext context) {
+    Rules rules = limiter.rules();
+    try {
+      Identity identity = facets.identity(rules, names, given, context);
+      return Call.of(List.copyOf(names), identity).costing(cost);
+    } catch (IllegalArgumentException e) {
+      throw new UncountableException(e);
+    }
+  }
+
+  /** Asks; whatever goes wrong is in the stage. */
+  public CompletionStage<Decision> ask(Call call) {
+    Observation observation =
+        Observation.createNotStarted(Metrics.CALLS, observations)
+            .contextualName("sluice call")
+            .highCardinalityKeyValue("rules", String.join(",", call.rules()))
+            .start();
+    return stage(() -> limiter.decideAsync(call))
+        .handle(
+            (decision, error) -> {
+              if (error != null) {
+                throw failed(observation, error);
+              }
+              tagged(observation, Metrics.outcome(decision), decision.countedBy()).stop();
+              return decision;
+            });
+  }
+
+  private static CompletionException failed(Observation observation, Throwable error) {
+    Throwable cause = Stages.cause(error);
+    tagged(observation, Metrics.FAILED, CountedBy.NOBODY).error(cause).stop();
+    return new CompletionException(
+        cause instanceof IllegalArgumentException e ? new UncountableException(e) : cause);
+  }
+
+  private static Observation tagged(Observation observation, String outcome, CountedBy by) {
+    return observation
+        .lowCardinalityKeyValue(Metrics.OUTCOME, outcome)
+        .lowCardinalityKeyValue(Metrics.COUNTED_BY, Metrics.countedBy(by));
+  }
+
+  /** Asks for several calls, all or nothing: what the first ones took is given back. */
+  public CompletionStage<List<Decision>> askAll(List<Call> calls) {
+    return askFrom(calls, 0, new ArrayList<>());
+  }
+
+  private CompletionStage<List<Decision>> askFrom(
+      List<Call> calls, int next, List<Decision> decisions) {
+    if (next == calls.size()) {
+      return CompletableFuture.completedFuture(decisions);
+    }
+    return ask(calls.get(next))
+        .handle(
+            (decision, error) -> {
+              if (error != null) {
+                return giveBack(decisions)
+                    .thenCompose(done -> CompletableFuture.<List<Decision>>failedFuture(error));
+              }
+              if (!decision.allowed()) {
+                return giveBack(decisions)
+                    .thenApply(
+                        done -> {
+                          decisions.add(decision);
+                          return decisions;
+                        });
+              }
+              decisions.add(decision);
+              return askFrom(calls, next + 1, decisions);
+            })
+        .thenCompose(all -> all);
+  }
+
+  /** Gives back what these decisions took. */
+  private CompletionStage<Boolean> giveBack(List<Decision> decisions) {
+    CompletionStage<Boolean> done = CompletableFuture.completedFuture(true);
+    for (Decision decision : decisions) {
+      done = done.thenCombine(settle(decision, Settlement.GIVEN_BACK), Boolean::logicalAnd);
+    }
+    return done;
+  }
+
+  /**
+   * Settles what a decision took; false if there was nothing to settle. A store that is away keeps
+   * what was taken, which is the safe side, so the stage never fails.
+   */
+  public CompletionStage<Boolean> settle(Decision decision, Settlement settlement) {
+    return decision instanceof Decision.Allowed allowed
+        ? Gate.<Settled>stage(() -> limiter.settleAsync(allowed.receipt(), settlement))
+            .thenApply(Settled::done)
+            .exceptionally(error -> false)
+        : CompletableFuture.completedFuture(false);
+  }
+
+  /** What an action gives, also if it throws at once. */
+  public static <T> CompletionStage<T> stage(Supplier<CompletionStage<T>> action) {
+    return CompletableFuture.completedFuture(action).thenCompose(Supplier::get);
+  }
+
+  /** Tells a client where it stands after these decisions and those before on its request. */
+  public void tell(@Nullable EdgeRequest request, List<Decision> decisions) {
+    if (request != null) {
+      List<Balance> all = balances(request, decisions);
+      if (!all.isEmpty()) {
+        request.remember(all);
+        Decision sum =
+            Decision.Allowed.of(
+                all, Decision.CountedBy.STORE, () -> new Receipt("-", 0, List.of()));
+        request.tell(HttpAnswer.of(sum, headers).headers());
+      }
+    }
+  }
+
+  /** The refusal of a call, whose answer has the header fields in any case. */
+  public RefusedCall refused(List<String> rules, Decision denied, @Nullable EdgeRequest request) {
+    Answer answer = refusal(request, denied);
+    if (request != null) {
+      request.refuse(answer.headers());
+    }
+    return new RefusedCall(rules, denied, answer);
+  }
+
+  /** The answer to a refused request. */
+  private Answer refusal(@Nullable EdgeRequest request, Decision denied) {
+    if (request == null || denied instanceof Decision.Unmetered) {
+      return withBody(Answer.of(HttpAnswer.of(denied, headers)), denied);
+    }
+    List<Balance> balances = balances(request, List.of(denied));
+    Decision sum = new Decision.Denied(balances, denied.countedBy());
+    return withBody(Answer.of(HttpAnswer.of(sum, headers)), denied);
+  }
+
+  private Answer withBody(Answer answer, Decision denied) {
+    if (body == null) {
+      return answer;
+    }
+    try {
+      return answer.with(body.contentType(), Objects.requireNonNull(body.write(denied), "body"));
+    } catch (RuntimeException e) {
+      LOG.error("{} failed, the answer has Sluice's own body", body.getClass().getName(), e);
+      return answer;
+    }
+  }
+
+  private static List<Balance> balances(EdgeRequest request, List<Decision> decisions) {
+    List<Balance> all = new ArrayList<>(request.balances());
+    for (Decision decision : decisions) {
+      for (Balance balance : decision.balances()) {
+        all.removeIf(
+            old -> old.account().equals(balance.account()) && old.limit().equals(balance.limit()));
+        all.add(balance);
+      }
+    }
+    return all;
+  }
+
+  public Limiter limiter() {
+    return limiter;
+  }
+
+  public Facets facets() {
+    return facets;
+  }
+}

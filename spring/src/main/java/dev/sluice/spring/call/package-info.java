@@ -1,0 +1,4 @@
+@NullMarked
+package dev.sluice.spring.call;
+
+import org.jspecify.annotations.NullMarked;

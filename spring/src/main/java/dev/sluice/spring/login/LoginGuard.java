@@ -1,0 +1,333 @@
+package dev.sluice.spring.login;
+
+import dev.sluice.Balance;
+import dev.sluice.Call;
+import dev.sluice.Decision;
+import dev.sluice.Intent;
+import dev.sluice.Rule;
+import dev.sluice.Rules;
+import dev.sluice.Settlement;
+import dev.sluice.internal.Stages;
+import dev.sluice.spring.RateLimitedException;
+import dev.sluice.spring.SluiceProperties.Login;
+import dev.sluice.spring.call.CallContext;
+import dev.sluice.spring.call.EdgeRequest;
+import dev.sluice.spring.call.Gate;
+import java.nio.ByteBuffer;
+import java.time.Instant;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Counts failed logins by the rules of {@code sluice.login}. Thread-safe.
+ *
+ * <p>Public for {@code dev.sluice.spring.login}, which brings it into Spring Security; applications
+ * have no use for it.
+ */
+public final class LoginGuard {
+  /*
+   * A try is reserved before the password is checked, so that no number of guesses sent at once gets
+   * through more often than the limit says. A failure confirms it. A success gives it back and forgives
+   * the usage of this login; never that of the address, or logging into one's own account between
+   * guesses would clear it.
+   *
+   * With HTTP basic every request is a login. One that was right a moment ago is only looked up, which
+   * is one read of the store instead of a reservation and its settlement. It is reserved after all if
+   * there is something to forgive.
+   */
+  private static final Logger LOG = LoggerFactory.getLogger(LoginGuard.class);
+
+  private final Gate gate;
+  private final Login settings;
+  private final List<Function<@Nullable Object[], @Nullable EdgeRequest>> edges;
+  private final Settlement success;
+  private final RecentSecrets right = new RecentSecrets(System::nanoTime);
+  private final RecentSecrets bad = new RecentSecrets(System::nanoTime);
+  private final AtomicBoolean warned = new AtomicBoolean();
+
+  public LoginGuard(
+      Gate gate, Login settings, List<Function<@Nullable Object[], @Nullable EdgeRequest>> edges) {
+    this.gate = gate;
+    this.settings = settings;
+    this.edges = edges;
+    this.success = Settlement.GIVEN_BACK.forgiving(settings.forgiven().toArray(new String[0]));
+  }
+
+  /**
+   * A try with a name and a password. The stage is never completed by the thread that reads from
+   * Redis, so what follows may block.
+   *
+   * @param exchange the request in WebFlux, or null; servlets have it on the thread
+   */
+  public CompletionStage<Try> enter(
+      @Nullable Object exchange, @Nullable String typed, @Nullable String secret) {
+    return off(Gate.stage(() -> begin(exchange, typed, secret)));
+  }
+
+  /**
+   * A try with a cookie, which tells no name that could be believed: it counts by the rules that do
+   * without the login. A bad one counts once, however many requests a page sends with it.
+   */
+  public CompletionStage<Try> enterByCookie(@Nullable Object exchange, String cookie) {
+    ByteBuffer digest = bad.digest("", cookie);
+    return bad.contains(digest)
+        ? CompletableFuture.completedFuture(new Try(this, null, null, null, null, null, null))
+        : off(
+            Gate.stage(() -> begin(exchange, null, null))
+                .thenApply(found -> found.withCookie(digest)));
+  }
+
+  private CompletionStage<Try> begin(
+      @Nullable Object exchange, @Nullable String typed, @Nullable String secret) {
+    EdgeRequest request = request(exchange);
+    Rules rules = gate.limiter().rules();
+    String facet = settings.facet();
+    String login = typed == null ? null : LoginName.of(facet, typed, rules.facets().get(facet));
+    List<String> names =
+        settings.allRules().stream()
+            .filter(name -> isTold(rules, name, login != null, request != null))
+            .toList();
+    if (request == null && names.size() < settings.allRules().size()) {
+      warnOnce();
+    }
+    ByteBuffer digest = login == null || secret == null ? null : right.digest(login, secret);
+    if (names.isEmpty()) {
+      return CompletableFuture.completedFuture(
+          new Try(this, null, request, null, null, null, null));
+    }
+    Map<String, String> given = login == null ? Map.of() : Map.of(facet, login);
+    Call call = gate.call(names, given, 1, new CallContext(request, null));
+    if (digest == null || !right.contains(digest)) {
+      return reserve(call, request, login, digest);
+    }
+    return gate.ask(call.peeking())
+        .thenCompose(
+            look ->
+                look.allowed() && hasSomethingToForgive(look)
+                    ? reserve(call, request, login, digest)
+                    : CompletableFuture.completedFuture(
+                        new Try(this, call, request, look, login, digest, null)));
+  }
+
+  private CompletionStage<Try> reserve(
+      Call call,
+      @Nullable EdgeRequest request,
+      @Nullable String login,
+      @Nullable ByteBuffer digest) {
+    Call reserving = call.reserving();
+    return gate.ask(reserving)
+        .thenApply(decision -> new Try(this, reserving, request, decision, login, digest, null));
+  }
+
+  /** Gives back, and forgives as far as the rules that were asked count by it. */
+  private Settlement forgiving(Decision decision) {
+    return Settlement.GIVEN_BACK.forgiving(
+        decision.balances().stream()
+            .map(Balance::account)
+            .filter(success::forgives)
+            .map(account -> String.join("+", account.identity().facets().keySet()))
+            .distinct()
+            .toArray(String[]::new));
+  }
+
+  private boolean hasSomethingToForgive(Decision look) {
+    return look.balances().stream()
+        .anyMatch(
+            balance ->
+                balance.remaining() < balance.limit().quota()
+                    && success.forgives(balance.account()));
+  }
+
+  /**
+   * Whether the facets of a rule can be known, so that it is not the fault of the caller if not.
+   */
+  private boolean isTold(Rules rules, String name, boolean hasLogin, boolean hasRequest) {
+    Rule rule = rules.find(name);
+    if (rule == null || rule.missing() == Rule.Missing.SKIP) {
+      return rule != null;
+    }
+    return rule.by().stream()
+        .flatMap(identity -> Rule.facetsOf(identity).stream())
+        .allMatch(
+            facet ->
+                facet.equals(settings.facet())
+                    ? hasLogin
+                    : hasRequest || !gate.facets().ofRequest(rules, facet));
+  }
+
+  private void warnOnce() {
+    if (warned.compareAndSet(false, true)) {
+      LOG.warn(
+          "A password was checked outside of a request, where nobody knows the client's address:"
+              + " only those rules of {} count such logins that count by {} alone",
+          settings.allRules(),
+          settings.facet());
+    }
+  }
+
+  private @Nullable EdgeRequest request(@Nullable Object exchange) {
+    for (Function<@Nullable Object[], @Nullable EdgeRequest> edge : edges) {
+      EdgeRequest found = edge.apply(new Object[] {exchange});
+      if (found != null) {
+        return found;
+      }
+    }
+    return null;
+  }
+
+  private static <T> CompletionStage<T> off(CompletionStage<T> stage) {
+    return stage.toCompletableFuture().isDone() ? stage : stage.thenApplyAsync(done -> done);
+  }
+
+  /** Waits for an answer; the store's deadline bounds the wait. */
+  public static <T> T await(CompletionStage<T> stage) {
+    return Stages.await(stage);
+  }
+
+  /** Where logins ask a guard first. A bean; it is made before the guard. */
+  public interface Post {
+    /** Whether anything that checks passwords was found to stand before. */
+    boolean isUsed();
+  }
+
+  /** One login on its way. Ends once; what is told of its end later is ignored. Thread-safe. */
+  public static final class Try {
+    private final LoginGuard guard;
+    private final @Nullable Call call;
+    private final @Nullable EdgeRequest request;
+    private final @Nullable Decision decision;
+    private final @Nullable String login;
+    private final @Nullable ByteBuffer digest;
+    private final @Nullable ByteBuffer cookie;
+    private final AtomicBoolean ended = new AtomicBoolean();
+
+    private Try(
+        LoginGuard guard,
+        @Nullable Call call,
+        @Nullable EdgeRequest request,
+        @Nullable Decision decision,
+        @Nullable String login,
+        @Nullable ByteBuffer digest,
+        @Nullable ByteBuffer cookie) {
+      this.guard = guard;
+      this.call = call;
+      this.request = request;
+      this.decision = decision;
+      this.login = login;
+      this.digest = digest;
+      this.cookie = cookie;
+    }
+
+    private Try withCookie(ByteBuffer bytes) {
+      return new Try(guard, call, request, decision, login, digest, bytes);
+    }
+
+    /** Whether the password may be checked. */
+    public boolean allowed() {
+      return decision == null || decision.allowed();
+    }
+
+    /** The decision that refused it. */
+    public Decision denied() {
+      if (call == null || decision == null) {
+        throw new IllegalStateException("the try was not refused");
+      }
+      return decision;
+    }
+
+    /** The refusal, as Sluice answers it everywhere. */
+    public RateLimitedException refusal() {
+      Decision denied = denied();
+      return guard.gate.refused(Objects.requireNonNull(call).rules(), denied, request);
+    }
+
+    /** Adds the header fields of the refusal to an answer that does not say no, as a redirect. */
+    public void tell(RateLimitedException refusal) {
+      if (request != null) {
+        request.tell(refusal.headers());
+      }
+    }
+
+    /** The password was wrong. Says until when the caller is locked, if that was the last try. */
+    public CompletionStage<Optional<Instant>> failed() {
+      if (call == null || decision == null || !ended.compareAndSet(false, true)) {
+        return CompletableFuture.completedFuture(Optional.empty());
+      }
+      if (digest != null) {
+        guard.right.remove(digest);
+      }
+      if (cookie != null) {
+        guard.bad.add(cookie);
+      }
+      Call asked = call;
+      Decision taken = decision;
+      CompletionStage<Decision> counted =
+          taken instanceof Decision.Allowed && isReserved()
+              ? guard.gate.settle(taken, Settlement.CONFIRMED).thenApply(done -> taken)
+              : guard.gate.ask(asked.recording());
+      return off(
+          counted
+              .thenCompose(
+                  now ->
+                      isUsedUp(now)
+                          ? guard.gate.ask(asked.peeking())
+                          : CompletableFuture.completedFuture(now))
+              .thenApply(
+                  now -> {
+                    guard.gate.tell(request, List.of(now));
+                    return now.restrictedUntil();
+                  })
+              .exceptionally(this::lost));
+    }
+
+    private Optional<Instant> lost(Throwable error) {
+      LOG.warn("A failed login may be counted late, the store failed: {}", error.toString());
+      return Optional.empty();
+    }
+
+    private boolean isReserved() {
+      return call != null && call.intent() == Intent.RESERVE;
+    }
+
+    private static boolean isUsedUp(Decision decision) {
+      return decision.balances().stream()
+          .anyMatch(balance -> balance.enforced() && balance.remaining() <= 0);
+    }
+
+    /**
+     * The password was right. Forgives only if the account's own name is the one that was counted:
+     * of two accounts whose names are counted as one, neither may clear the failures of the other.
+     *
+     * @param name the name of who is signed in now, which may not be the one that was typed
+     */
+    public CompletionStage<Boolean> succeeded(@Nullable String name) {
+      if (digest != null) {
+        guard.right.add(digest);
+      }
+      return settle(
+          decision != null && name != null && name.equals(login)
+              ? guard.forgiving(decision)
+              : Settlement.GIVEN_BACK);
+    }
+
+    /** Gives the try back and forgives nothing: it was no failure, and not quite a success. */
+    public CompletionStage<Boolean> undone() {
+      return settle(Settlement.GIVEN_BACK);
+    }
+
+    private CompletionStage<Boolean> settle(Settlement settlement) {
+      return ended.compareAndSet(false, true) && decision != null && isReserved()
+          ? off(guard.gate.settle(decision, settlement))
+          : CompletableFuture.completedFuture(false);
+    }
+  }
+}

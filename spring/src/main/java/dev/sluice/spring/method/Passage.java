@@ -1,0 +1,142 @@
+package dev.sluice.spring.method;
+
+import dev.sluice.Call;
+import dev.sluice.Decision;
+import dev.sluice.Settlement;
+import dev.sluice.internal.Stages;
+import dev.sluice.spring.RateLimit;
+import dev.sluice.spring.call.EdgeRequest;
+import dev.sluice.spring.call.Gate;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import org.springframework.expression.EvaluationContext;
+
+/** One invocation of an annotated method on its way through. Thread-safe once it has entered. */
+public final class Passage {
+  /*
+   * What counts only failures was reserved. It is settled once, by whichever end comes first:
+   * confirmed if the call failed, given back if not. If nobody settles it, because the process died,
+   * the store counts it when its hold ends. So every doubt counts as a failure, also an expression
+   * that cannot be evaluated and a result that can still fail: otherwise a guess would be free.
+   */
+  private static final Logger LOG = LoggerFactory.getLogger(Passage.class);
+
+  private final Gate gate;
+  private final String place;
+  private final List<MethodLimits.Asked> asked;
+  private final EvaluationContext values;
+  private final @Nullable EdgeRequest request;
+  private final AtomicBoolean settled = new AtomicBoolean();
+  private volatile List<Decision> decisions = List.of();
+
+  Passage(
+      Gate gate,
+      String place,
+      List<MethodLimits.Asked> asked,
+      EvaluationContext values,
+      @Nullable EdgeRequest request) {
+    this.gate = gate;
+    this.place = place;
+    this.asked = asked;
+    this.values = values;
+    this.request = request;
+  }
+
+  List<Call> calls() {
+    return asked.stream().map(MethodLimits.Asked::call).toList();
+  }
+
+  /** Goes in, or throws the refusal. */
+  void enter(List<Decision> all) {
+    decisions = all;
+    Decision last = all.get(all.size() - 1);
+    if (!last.allowed()) {
+      throw gate.refused(asked.get(all.size() - 1).call().rules(), last, request);
+    }
+    gate.tell(request, all);
+  }
+
+  /** Comes out with a result or an error. The stage never fails. */
+  CompletionStage<?> leave(@Nullable Object result, @Nullable Throwable error) {
+    Throwable cause = error == null ? null : Stages.cause(error);
+    return settle(each -> failed(each, result, cause) ? Settlement.CONFIRMED : each.success());
+  }
+
+  /** Comes out at the end of several results, of which {@code failedIf} sees none. */
+  CompletionStage<?> leaveMany(@Nullable Throwable error) {
+    return settle(
+        each -> {
+          if (each.seesResult()) {
+            LOG.error("{}: failedIf sees no #result of a Flux, so the call counts", place);
+            return Settlement.CONFIRMED;
+          }
+          return failed(each, null, error) ? Settlement.CONFIRMED : each.success();
+        });
+  }
+
+  /** The caller has read enough of several results: no failure, and no full success either. */
+  void stop() {
+    settle(each -> each.seesResult() ? Settlement.CONFIRMED : Settlement.GIVEN_BACK);
+  }
+
+  /** The caller went away before there was a result. Whether it was a failure nobody knows. */
+  void cancel() {
+    settle(each -> Settlement.CONFIRMED);
+  }
+
+  private CompletionStage<?> settle(Function<MethodLimits.Asked, Settlement> settlement) {
+    if (!settled.compareAndSet(false, true)) {
+      return CompletableFuture.completedFuture(true);
+    }
+    List<Call> looks = new ArrayList<>();
+    CompletionStage<Boolean> done = CompletableFuture.completedFuture(true);
+    for (int i = 0; i < asked.size(); i++) {
+      MethodLimits.Asked each = asked.get(i);
+      if (each.count() == RateLimit.Count.ON_FAILURE) {
+        Settlement how = settlement.apply(each);
+        done = done.thenCombine(gate.settle(decisions.get(i), how), Boolean::logicalAnd);
+        if (!how.equals(Settlement.CONFIRMED)) {
+          looks.add(each.call().peeking());
+        }
+      }
+    }
+    return request == null || looks.isEmpty()
+        ? done
+        : done.thenCompose(all -> gate.askAll(looks))
+            .thenAccept(now -> gate.tell(request, now))
+            .exceptionally(lost -> null);
+  }
+
+  private boolean failed(
+      MethodLimits.Asked each, @Nullable Object result, @Nullable Throwable error) {
+    if (error == null && Endings.isOpen(result)) {
+      LOG.error(
+          "{}: count = ON_FAILURE cannot see how the {} that it returned ends, so the call counts",
+          place,
+          result == null ? "null" : result.getClass().getName());
+      return true;
+    }
+    if (each.failedIf() == null) {
+      return error != null;
+    }
+    try {
+      values.setVariable("result", result);
+      values.setVariable("error", error);
+      return Boolean.TRUE.equals(each.failedIf().getValue(values, Boolean.class));
+    } catch (RuntimeException e) {
+      LOG.warn(
+          "{}: failedIf {} cannot be evaluated, so the call counts as a failure: {}",
+          place,
+          each.failedIf().getExpressionString(),
+          e.toString());
+      return true;
+    }
+  }
+}

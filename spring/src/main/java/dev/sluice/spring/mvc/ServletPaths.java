@@ -1,0 +1,62 @@
+package dev.sluice.spring.mvc;
+
+import dev.sluice.spring.web.PathReading;
+import jakarta.servlet.http.HttpServletRequest;
+import jakarta.servlet.http.MappingMatch;
+import java.util.List;
+import org.springframework.http.server.PathContainer;
+import org.springframework.web.util.ServletRequestPathUtils;
+
+/** Reads the paths of servlet requests. */
+public final class ServletPaths {
+  /** How the application finds its handlers. */
+  public interface Handlers {
+    /** Without Spring MVC. */
+    Handlers NONE =
+        new Handlers() {
+          @Override
+          public boolean ignoreCase() {
+            return false;
+          }
+
+          @Override
+          public boolean match(String pattern, HttpServletRequest request) {
+            return false;
+          }
+        };
+
+    /** Whether some of them are found whatever the case of a path. */
+    boolean ignoreCase();
+
+    /** Whether a handler of this pattern would be found in a way that PathPattern has not. */
+    boolean match(String pattern, HttpServletRequest request);
+  }
+
+  private final Handlers handlers;
+
+  public ServletPaths(Handlers handlers) {
+    this.handlers = handlers;
+  }
+
+  PathReading read(HttpServletRequest request) {
+    boolean prefixed = request.getHttpServletMapping().getMappingMatch() == MappingMatch.PATH;
+    String servlet = prefixed ? request.getServletPath() : "";
+    String context = request.getServletContext().getContextPath();
+    return PathReading.of(
+        behindPrefixes(request, prefixed),
+        List.of(servlet, context + servlet),
+        handlers.ignoreCase(),
+        pattern -> handlers.match(pattern, request));
+  }
+
+  private static PathContainer behindPrefixes(HttpServletRequest request, boolean prefixed) {
+    try {
+      return ServletRequestPathUtils.parse(request).pathWithinApplication();
+    } catch (IllegalArgumentException e) {
+      // A prefix in another spelling, such as /x/../app, is known to the container alone.
+      String info = request.getPathInfo();
+      return PathContainer.parsePath(
+          (prefixed ? "" : request.getServletPath()) + (info == null ? "" : info));
+    }
+  }
+}

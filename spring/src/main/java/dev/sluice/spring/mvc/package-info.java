@@ -1,0 +1,4 @@
+@NullMarked
+package dev.sluice.spring.mvc;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,4 @@
+@NullMarked
+package dev.sluice.spring.testing;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,4 @@
+@NullMarked
+package dev.sluice.spring.web;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,164 @@
+package dev.sluice.spring.webflux;
+
+import dev.sluice.Balance;
+import dev.sluice.spring.call.EdgeRequest;
+import dev.sluice.spring.call.Query;
+import java.net.InetSocketAddress;
+import java.security.Principal;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+import org.springframework.http.HttpCookie;
+import org.springframework.http.HttpStatusCode;
+import org.springframework.http.server.reactive.ServerHttpResponse;
+import org.springframework.web.server.ServerWebExchange;
+import org.springframework.web.server.WebSession;
+import reactor.core.publisher.Mono;
+
+/** A request of WebFlux. */
+public final class ReactiveEdge implements EdgeRequest {
+  private static final String BALANCES = ReactiveEdge.class.getName() + ".balances";
+  private static final String TOLD = ReactiveEdge.class.getName() + ".told";
+  private static final String REFUSED = ReactiveEdge.class.getName() + ".refused";
+  static final String ROUTE = ReactiveEdge.class.getName() + ".route";
+
+  private final ServerWebExchange exchange;
+  private final @Nullable Principal user;
+  private final @Nullable WebSession session;
+
+  private ReactiveEdge(
+      ServerWebExchange exchange, @Nullable Principal user, @Nullable WebSession session) {
+    this.exchange = exchange;
+    this.user = user;
+    this.session = session;
+  }
+
+  /** The request with its user and its session, neither of which is known at once. */
+  static Mono<EdgeRequest> of(ServerWebExchange exchange, boolean withSession) {
+    Mono<Optional<Principal>> user =
+        exchange.<Principal>getPrincipal().map(Optional::of).defaultIfEmpty(Optional.empty());
+    Mono<Optional<WebSession>> session =
+        withSession
+            ? exchange.getSession().map(Optional::of).defaultIfEmpty(Optional.empty())
+            : Mono.just(Optional.empty());
+    return Mono.zip(
+        user, session, (u, s) -> new ReactiveEdge(exchange, u.orElse(null), s.orElse(null)));
+  }
+
+  /** The request among the arguments of a method, with what of it is known at once. */
+  public static @Nullable EdgeRequest among(@Nullable Object[] arguments) {
+    for (Object argument : arguments) {
+      if (argument instanceof ServerWebExchange exchange) {
+        Principal user = exchange.<Principal>getPrincipal().toFuture().getNow(null);
+        return new ReactiveEdge(exchange, user, exchange.getSession().toFuture().getNow(null));
+      }
+    }
+    return null;
+  }
+
+  @Override
+  public Object unwrap() {
+    return exchange;
+  }
+
+  @Override
+  public String peer() {
+    InetSocketAddress address = exchange.getRequest().getRemoteAddress();
+    if (address == null) {
+      return "";
+    }
+    return address.getAddress() == null
+        ? address.getHostString()
+        : address.getAddress().getHostAddress();
+  }
+
+  @Override
+  public List<String> headers(String name) {
+    // HttpHeaders is a map in Spring 6 and none in 7: this is what they have in common.
+    List<String> values = new ArrayList<>(1);
+    exchange
+        .getRequest()
+        .getHeaders()
+        .forEach(
+            (header, lines) -> {
+              if (header.equalsIgnoreCase(name)) {
+                values.addAll(lines);
+              }
+            });
+    return values;
+  }
+
+  @Override
+  public List<String> cookies(String name) {
+    List<HttpCookie> cookies = exchange.getRequest().getCookies().get(name);
+    return cookies == null ? List.of() : cookies.stream().map(HttpCookie::getValue).toList();
+  }
+
+  @Override
+  public List<String> queries(String name) {
+    String query = exchange.getRequest().getURI().getRawQuery();
+    return query == null ? List.of() : Query.values(query, name);
+  }
+
+  @Override
+  public @Nullable Principal user() {
+    return user;
+  }
+
+  @Override
+  public @Nullable String session() {
+    return session != null && session.isStarted() ? session.getId() : null;
+  }
+
+  @Override
+  public @Nullable String route() {
+    return exchange.getAttribute(ROUTE);
+  }
+
+  @Override
+  public void tell(Map<String, String> headers) {
+    if (!exchange.getResponse().isCommitted()) {
+      headers.forEach(exchange.getResponse().getHeaders()::set);
+      exchange.getAttributes().put(TOLD, headers);
+    }
+  }
+
+  /**
+   * At the last moment, because whoever answers the refusal may clear or set header fields; and
+   * only if the answer says no, because the application may have caught the refusal.
+   */
+  @Override
+  public void refuse(Map<String, String> headers) {
+    if (exchange.getAttributes().put(REFUSED, headers) == null) {
+      exchange.getResponse().beforeCommit(() -> Mono.fromRunnable(this::tellRefusal));
+    }
+  }
+
+  private void tellRefusal() {
+    ServerHttpResponse response = exchange.getResponse();
+    HttpStatusCode status = response.getStatusCode();
+    if (status != null && status.isError()) {
+      Map<String, String> told = exchange.getAttributeOrDefault(TOLD, Map.of());
+      Map<String, String> refused = exchange.getAttributeOrDefault(REFUSED, Map.of());
+      refused.forEach(
+          (name, value) -> {
+            String now = response.getHeaders().getFirst(name);
+            if (now == null || now.equals(told.get(name))) {
+              response.getHeaders().set(name, value);
+            }
+          });
+    }
+  }
+
+  @Override
+  public List<Balance> balances() {
+    return exchange.getAttributeOrDefault(BALANCES, List.of());
+  }
+
+  @Override
+  public void remember(List<Balance> balances) {
+    exchange.getAttributes().put(BALANCES, balances);
+  }
+}

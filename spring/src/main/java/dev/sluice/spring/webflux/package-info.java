@@ -1,0 +1,4 @@
+@NullMarked
+package dev.sluice.spring.webflux;
+
+import org.jspecify.annotations.NullMarked;
