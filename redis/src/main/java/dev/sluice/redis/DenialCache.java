@@ -48,13 +48,14 @@ final class DenialCache extends ForwardingStore {
    * A denial is remembered no longer than the lock of its account: after that, the store would lock
    * it again.
    */
-  private static final Duration LONGEST = Duration.ofMillis(800);
+  /** How long a denial is remembered at most, unless told otherwise. */
+  public static final Duration LONGEST = Duration.ofMillis(800);
 
   /** Longer than the name of any account. */
   private static final int LONGEST_TEXT = 32 * 1_024;
 
   private static final long MOST_KNOWN = 100_000;
-  private static final Duration GIFT_MEMORY = Duration.ofSeconds(10);
+  private static final Duration REFUND_MEMORY = Duration.ofSeconds(10);
 
   private final Duration longest;
   private final BooleanSupplier hearing;
@@ -63,9 +64,9 @@ final class DenialCache extends ForwardingStore {
   private final Runnable closing;
   private final Cache<Account, Known> denials =
       Caffeine.newBuilder().maximumSize(MOST_KNOWN).executor(Runnable::run).build();
-  private final Cache<Long, Long> gifts =
+  private final Cache<Long, Long> refunds =
       Caffeine.newBuilder()
-          .expireAfterWrite(GIFT_MEMORY)
+          .expireAfterWrite(REFUND_MEMORY)
           .maximumSize(MOST_KNOWN)
           .executor(Runnable::run)
           .build();
@@ -96,23 +97,9 @@ final class DenialCache extends ForwardingStore {
     this.closing = closing;
   }
 
-  /** A cache that hears of refunds on a channel of the same Redis. */
-  static DenialCache around(LettuceStore redis) {
-    return around(redis, LONGEST);
-  }
-
-  static DenialCache around(LettuceStore redis, Duration longest) {
-    Gifts gifts = redis.gifts();
-    DenialCache cache =
-        new DenialCache(
-            redis, longest, gifts::hearing, System::nanoTime, redis::estimatedNow, gifts::close);
-    gifts.listen(
-        account -> {
-          redis.checkLock(account);
-          cache.given(account);
-        },
-        cache.denials::invalidateAll);
-    return cache;
+  /** Forgets every denial: refunds may have been missed. */
+  public void forgetAll() {
+    denials.invalidateAll();
   }
 
   @Override
@@ -197,7 +184,7 @@ final class DenialCache extends ForwardingStore {
       if (charge.terms().lock() != null) {
         wait = Math.min(wait, lockLeft(balances));
       }
-      Long given = gifts.getIfPresent(hash(charge.account()));
+      Long given = refunds.getIfPresent(hash(charge.account()));
       wait = Math.min(wait, longest.toNanos() / 1_000);
       if (wait > 0 && (given == null || askedNanos - given > 0)) {
         long until = askedNanos + wait * 1_000;
@@ -215,8 +202,8 @@ final class DenialCache extends ForwardingStore {
   }
 
   /** Forgets what is known of an account, because it may have got something. */
-  private void given(Account account) {
-    gifts.put(hash(account), nanoTime.getAsLong());
+  public void given(Account account) {
+    refunds.put(hash(account), nanoTime.getAsLong());
     denials.invalidate(account);
   }
 

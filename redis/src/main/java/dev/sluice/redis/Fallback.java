@@ -63,13 +63,19 @@ final class Fallback {
     return node;
   }
 
-  Decision decide(Operation.Judge operation, String reason) {
-    Plan plan = operation.plan;
+  /**
+   * Decides a plan.
+   *
+   * @param part whether it is one of several parts of a call, each judged by itself
+   * @param receiptId names what is taken; null if any name will do
+   * @param reason why the store did not
+   */
+  Decision decide(Plan plan, boolean part, @Nullable String receiptId, String reason) {
     if (plan.policy() != OnStoreFailure.LOCAL) {
       return new Decision.Unmetered(plan.policy() == OnStoreFailure.ALLOW, reason);
     }
     Decision counted =
-        count(divided(operation.isPart ? ownPart(plan) : plan), operation.receiptId());
+        count(divided(part ? ownPart(plan) : plan), receiptId);
     List<Balance> balances = balances(plan, counted);
     return counted instanceof Decision.Allowed allowed
         ? Decision.Allowed.of(balances, Decision.CountedBy.LOCAL, () -> receipt(allowed.receipt()))

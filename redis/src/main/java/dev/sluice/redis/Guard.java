@@ -73,7 +73,7 @@ final class Guard implements AutoCloseable {
 
   private CompletableFuture<Decision> byPolicy(Operation.Judge operation, String reason) {
     try {
-      return CompletableFuture.completedFuture(fallback.decide(operation, reason));
+      return CompletableFuture.completedFuture(fallback.decide(operation.plan, operation.isPart, operation.receiptId(), reason));
     } catch (RuntimeException e) {
       return CompletableFuture.failedFuture(e); // an id that was used for another call
     }
@@ -163,7 +163,11 @@ final class Guard implements AutoCloseable {
       keyspace = operation.keyspace;
       failed(pass, fault);
       tell(fault);
-      return fallback.decide(operation, String.valueOf(fault.getMessage()));
+      return fallback.decide(
+          operation.plan,
+          operation.isPart,
+          operation.receiptId(),
+          String.valueOf(fault.getMessage()));
     }
 
     private void answered(Breaker.Pass pass) {

@@ -27,7 +27,7 @@ final class Keyspace {
   /** Where one Redis remembers calls with an id, whatever rules they name. */
   static final String CALLS = "s2:!call:";
 
-  static final String GIFTS = "s2:gifts";
+  static final String REFUNDS = "s2:refunds";
   static final String RULES = "s2:rules";
   static final String RECEIPT_KEYS = "s2:receipt-keys";
   static final String SPREAD_KEY = "s2:spread-key";

@@ -641,8 +641,8 @@ final class LettuceStore implements Store {
   }
 
   /** The channel on which refunds are announced. */
-  Gifts gifts() {
-    return operators.gifts();
+  RefundChannel refunds() {
+    return operators.refunds();
   }
 
   @Override

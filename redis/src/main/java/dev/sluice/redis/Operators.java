@@ -106,8 +106,8 @@ final class Operators implements AutoCloseable {
     return sender.foreignValues() + locks.foreignValues();
   }
 
-  Gifts gifts() {
-    return new Gifts(topology);
+  RefundChannel refunds() {
+    return new RefundChannel(topology);
   }
 
   @Override

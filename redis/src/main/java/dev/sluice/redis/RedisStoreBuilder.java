@@ -155,7 +155,27 @@ public final class RedisStoreBuilder {
     } else {
       warmUp(store);
     }
-    return new OffEventLoop(cachesDenials ? DenialCache.around(store) : store, handoff);
+    return new OffEventLoop(cachesDenials ? caching(store, DenialCache.LONGEST) : store, handoff);
+  }
+
+  /** A cache of denials that hears of refunds on a channel of the same Redis. */
+  static DenialCache caching(LettuceStore store, Duration longest) {
+    RefundChannel refunds = store.refunds();
+    DenialCache cache =
+        new DenialCache(
+            store,
+            longest,
+            refunds::hearing,
+            System::nanoTime,
+            store::estimatedNow,
+            refunds::close);
+    refunds.listen(
+        account -> {
+          store.checkLock(account);
+          cache.given(account);
+        },
+        cache::forgetAll);
+    return cache;
   }
 
   private static void require(LettuceStore store) {

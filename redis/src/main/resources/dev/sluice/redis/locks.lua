@@ -3,7 +3,7 @@
 -- Index:  s2:{tag}:locks, a sorted set; score = the end of the lock, member = rule:identity of the
 --         account, with ! behind it if the rule is colocated
 -- Notice: key!lock, "end reason", while the lock lasts, for lists and for looks at a replica
--- Word:   on the channel s2:gifts, + or - (colocated or not), then rule:identity
+-- Word:   on the channel s2:refunds, + or - (colocated or not), then rule:identity
 --
 -- The index is shared by all accounts of a partition. While its slot moves to another node, the index
 -- and an account can be on different nodes. If this node wrote to the index then, there would be two
@@ -59,9 +59,9 @@ local function withdraw_lock(key)
 end
 
 -- A node that may not use the channel goes on without it, as it says when it cannot subscribe.
-local function announce_gift(key)
+local function announce_refund(key)
   local _, mark, name = key_parts(key)
-  try('PUBLISH', 's2:gifts', (mark == '+' and mark or '-') .. name)
+  try('PUBLISH', 's2:refunds', (mark == '+' and mark or '-') .. name)
 end
 
 -- Locks for what a call has done, longer if that happened lately.

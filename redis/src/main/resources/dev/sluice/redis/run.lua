@@ -185,7 +185,7 @@ local operations = {
     withdraw_lock(key)
     row.lock = nil
     forget_usage(row)
-    announce_gift(key)
+    announce_refund(key)
     reply(was and 1 or 0)
   end,
   -- K   lock by hand: the place, microseconds, reason (percent-encoded). Reply the end
@@ -193,7 +193,7 @@ local operations = {
     local row, length, reason = row_of(places()[1], nil), number(), word()
     local key, before = keys[row[PLACE]], row.lock
     demand_index(key)
-    announce_gift(key)
+    announce_refund(key)
     local remembered = before and now <= before.till + before.memory
     change(row)
     row.lock = {
@@ -219,7 +219,7 @@ local operations = {
       row.lock = nil
       forget_usage(row)
     end
-    announce_gift(key)
+    announce_refund(key)
     reply(was and 1 or 0)
   end,
 }

@@ -22,7 +22,7 @@ local function confirm(entry, open_till)
     local form, time = row[FORM], time_of(row)
     local found, same = match(terms.form.limits, form.limits)
     local counted_on = 0
-    announce_gift(keys[row[PLACE]])
+    announce_refund(keys[row[PLACE]])
     for i, limit in ipairs(terms.form.limits) do
       local mark = entry.marks[i][1]
       if same[i] and mark >= (row.forgotten or 0) and mark <= time then
@@ -62,7 +62,7 @@ local function settle_row(entry, open_till, is_late)
     if entry.forgiven then
       forget_usage(row, true)
       close(row, entry.cost, open_till)
-      announce_gift(keys[row[PLACE]])
+      announce_refund(keys[row[PLACE]])
       return 0
     end
     confirm(entry, open_till)

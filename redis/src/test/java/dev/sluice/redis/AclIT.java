@@ -109,7 +109,7 @@ class AclIT {
                 .testClock(() -> clock[0])
                 .build();
         Limiter limiter = Limiter.owning(store, RULES)) {
-      RedisCluster.await(() -> server.command("PUBSUB", "NUMSUB", Keyspace.GIFTS).endsWith("1"));
+      RedisCluster.await(() -> server.command("PUBSUB", "NUMSUB", Keyspace.REFUNDS).endsWith("1"));
       Receipt receipt = ((Decision.Allowed) limiter.decide("all", ANN)).receipt();
       assertThat(limiter.decide(Call.of("all", ANN).withId("id")).allowed()).isTrue();
       assertThat(limiter.decide(Call.of("all", ANN).recording()).allowed()).isTrue();
@@ -134,7 +134,7 @@ class AclIT {
     assertThat(faults).isEmpty();
     assertThat(server.command("ACL", "LOG"))
         .as("no script went on without a right")
-        .doesNotContain("publish", Keyspace.GIFTS, "\nlua\n");
+        .doesNotContain("publish", Keyspace.REFUNDS, "\nlua\n");
   }
 
   @Test

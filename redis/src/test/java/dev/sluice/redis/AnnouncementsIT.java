@@ -65,7 +65,7 @@ class AnnouncementsIT {
               heard.add(message);
             }
           });
-      listener.sync().subscribe(Keyspace.GIFTS);
+      listener.sync().subscribe(Keyspace.REFUNDS);
       for (Rule rule : List.of(plain, colocated)) {
         Account account = new Account(rule.name(), ANN, rule.colocate());
         Decision two = limiter.decide(Call.of(rule.name(), ANN).costing(2));

@@ -57,11 +57,11 @@ class DenialCacheIT {
     // So long that only an announcement ends a cached denial.
     here = Limiter.owning(remembering(Duration.ofHours(1)), RULES);
     there = Limiter.owning(remembering(Duration.ofHours(1)), RULES);
-    RedisCluster.await(() -> server.command("PUBSUB", "NUMSUB", Keyspace.GIFTS).endsWith("2"));
+    RedisCluster.await(() -> server.command("PUBSUB", "NUMSUB", Keyspace.REFUNDS).endsWith("2"));
   }
 
   private Store remembering(Duration longest) {
-    return DenialCache.around(RedisStore.builder(server.uri()).open(Runnable::run), longest);
+    return RedisStoreBuilder.caching(RedisStore.builder(server.uri()).open(Runnable::run), longest);
   }
 
   @AfterEach
@@ -285,7 +285,7 @@ class DenialCacheIT {
           here.decide("r", ANN);
           return scriptCalls() > before;
         });
-    RedisCluster.await(() -> server.command("PUBSUB", "NUMSUB", Keyspace.GIFTS).endsWith("2"));
+    RedisCluster.await(() -> server.command("PUBSUB", "NUMSUB", Keyspace.REFUNDS).endsWith("2"));
     RedisCluster.await(
         () -> {
           here.decide("r", ANN);

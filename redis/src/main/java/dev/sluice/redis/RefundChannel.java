@@ -17,13 +17,13 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /** The channel on which nodes tell one another of accounts that may have got something. */
-final class Gifts implements AutoCloseable {
+final class RefundChannel implements AutoCloseable {
   /*
    * Whether announcements are heard must be known, not hoped: a connection that hangs looks like one
    * on which nothing is said. So it is asked for a sign of life twice a second, and one that gives
    * none is closed and opened anew. Until then nothing counts as heard.
    */
-  private static final Logger LOG = LoggerFactory.getLogger(Gifts.class);
+  private static final Logger LOG = LoggerFactory.getLogger(RefundChannel.class);
   private static final Duration COMPLAINT_PAUSE = Duration.ofMinutes(1);
   private static final Duration BEAT = Duration.ofMillis(500);
 
@@ -35,7 +35,7 @@ final class Gifts implements AutoCloseable {
   private volatile String lastTrouble = "";
   private volatile long complainedNanos = System.nanoTime() - COMPLAINT_PAUSE.toNanos();
 
-  Gifts(Topology topology) {
+  RefundChannel(Topology topology) {
     this.topology = topology;
   }
 
@@ -58,14 +58,14 @@ final class Gifts implements AutoCloseable {
               hearing = false;
             }
           });
-      found.sync().subscribe(Keyspace.GIFTS);
+      found.sync().subscribe(Keyspace.REFUNDS);
       lastTrouble = "";
       beat(found, given, missed);
     } catch (RuntimeException e) {
       String trouble = String.valueOf(Stages.cause(e).getMessage());
       if (!closed && !trouble.equals(lastTrouble)) {
         lastTrouble = trouble;
-        LOG.warn("No denials are cached, {} cannot be heard: {}", Keyspace.GIFTS, trouble);
+        LOG.warn("No denials are cached, {} cannot be heard: {}", Keyspace.REFUNDS, trouble);
       }
       listenAnew(found, given, missed);
     }
