@@ -1,6 +1,7 @@
 package dev.sluice.redis;
 
 import dev.sluice.internal.Stages;
+import dev.sluice.redis.connection.Topology;
 import io.lettuce.core.RedisCommandExecutionException;
 import io.lettuce.core.cluster.api.async.RedisClusterAsyncCommands;
 import java.time.Duration;

@@ -3,6 +3,14 @@ package dev.sluice.redis;
 import dev.sluice.Decision;
 import dev.sluice.IdReusedException;
 import dev.sluice.internal.Stages;
+import dev.sluice.outage.Breaker;
+import dev.sluice.outage.Fallback;
+import dev.sluice.redis.connection.Deadlines;
+import dev.sluice.redis.connection.Topology;
+import dev.sluice.redis.wire.Keyspace;
+import dev.sluice.redis.wire.Operation;
+import dev.sluice.redis.wire.Sender;
+import dev.sluice.redis.wire.StoreFault;
 import java.time.Duration;
 import java.util.Map;
 import java.util.Optional;
@@ -73,7 +81,8 @@ final class Guard implements AutoCloseable {
 
   private CompletableFuture<Decision> byPolicy(Operation.Judge operation, String reason) {
     try {
-      return CompletableFuture.completedFuture(fallback.decide(operation.plan, operation.isPart, operation.receiptId(), reason));
+      return CompletableFuture.completedFuture(
+          fallback.decide(operation.plan, operation.isPart, operation.receiptId(), reason));
     } catch (RuntimeException e) {
       return CompletableFuture.failedFuture(e); // an id that was used for another call
     }
@@ -180,7 +189,7 @@ final class Guard implements AutoCloseable {
       if (fault.silent() && !breaker.isSilent()) {
         silentSinceNanos = System.nanoTime();
       }
-      if (breaker.failed(pass, fault)) {
+      if (breaker.failed(pass, String.valueOf(fault.getMessage()), fault.silent())) {
         LOG.error(
             "Redis{} does not decide calls; each rule's onStoreFailure does until it is back: {}",
             this,

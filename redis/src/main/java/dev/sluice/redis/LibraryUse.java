@@ -1,5 +1,9 @@
 package dev.sluice.redis;
 
+import dev.sluice.redis.connection.Topology;
+import dev.sluice.redis.wire.Keyspace;
+import dev.sluice.redis.wire.Library;
+import dev.sluice.redis.wire.StoreFault;
 import io.lettuce.core.ScriptOutputType;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;

@@ -1,5 +1,11 @@
 package dev.sluice.redis;
 
+import dev.sluice.redis.connection.Topology;
+import dev.sluice.redis.wire.Keyspace;
+import dev.sluice.redis.wire.Library;
+import dev.sluice.redis.wire.Link;
+import dev.sluice.redis.wire.StoreFault;
+import dev.sluice.redis.wire.Utf8;
 import io.lettuce.core.ScoredValue;
 import io.lettuce.core.cluster.api.async.RedisClusterAsyncCommands;
 import io.lettuce.core.output.StatusOutput;

@@ -2,6 +2,9 @@ package dev.sluice.redis;
 
 import dev.sluice.RuleSource;
 import dev.sluice.Rules;
+import dev.sluice.redis.connection.Topology;
+import dev.sluice.redis.wire.Keyspace;
+import dev.sluice.redis.wire.StoreFault;
 import dev.sluice.rules.RuleFiles;
 import dev.sluice.rules.source.PolledRules;
 import io.lettuce.core.SetArgs;

@@ -1,5 +1,13 @@
 package dev.sluice.redis;
 
+import dev.sluice.outage.DenialCache;
+import dev.sluice.outage.Fallback;
+import dev.sluice.outage.Handoff;
+import dev.sluice.outage.OffEventLoop;
+import dev.sluice.redis.connection.Topology;
+import dev.sluice.redis.wire.Link;
+import dev.sluice.redis.wire.Sender;
+import dev.sluice.redis.wire.StoreFault;
 import dev.sluice.store.Store;
 import dev.sluice.store.StoreException;
 import java.time.Duration;

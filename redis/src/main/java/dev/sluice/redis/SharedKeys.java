@@ -1,5 +1,7 @@
 package dev.sluice.redis;
 
+import dev.sluice.redis.connection.Topology;
+import dev.sluice.redis.wire.Keyspace;
 import io.lettuce.core.ScriptOutputType;
 import io.lettuce.core.SetArgs;
 import java.security.SecureRandom;

@@ -1,5 +1,8 @@
 package dev.sluice.redis;
 
+import dev.sluice.redis.connection.Topology;
+import dev.sluice.redis.wire.Keyspace;
+import dev.sluice.redis.wire.StoreFault;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
@@ -12,7 +15,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /** How accounts are spread over the partitions of a Cluster: by a secret in it. Thread-safe. */
-final class Spread {
+public final class Spread {
   /*
    * One string without a TTL, 16 hex digits. SET NX makes it, so that nodes which start at once agree.
    * Every node looks at it once a second; one that finds it gone puts back what it knows. If a flush

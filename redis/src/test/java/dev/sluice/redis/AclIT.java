@@ -16,6 +16,7 @@ import dev.sluice.redis.testing.RedisCluster;
 import dev.sluice.redis.testing.RedisProcess;
 import dev.sluice.redis.testing.RedisProcess.Binary;
 import dev.sluice.redis.testing.RedisServers;
+import dev.sluice.redis.wire.Keyspace;
 import dev.sluice.store.Store;
 import dev.sluice.store.StoreException;
 import java.time.Duration;

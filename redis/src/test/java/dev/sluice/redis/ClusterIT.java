@@ -19,6 +19,7 @@ import dev.sluice.redis.testing.Crowd;
 import dev.sluice.redis.testing.RedisCluster;
 import dev.sluice.redis.testing.RedisProcess;
 import dev.sluice.redis.testing.RedisServers;
+import dev.sluice.redis.wire.StoreFault;
 import dev.sluice.store.Store;
 import io.lettuce.core.cluster.SlotHash;
 import java.time.Duration;

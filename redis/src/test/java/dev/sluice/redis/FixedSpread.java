@@ -1,6 +1,7 @@
 package dev.sluice.redis;
 
 import dev.sluice.redis.testing.RedisCluster;
+import dev.sluice.redis.wire.Keyspace;
 
 /** Where accounts lie in a Cluster of tests. */
 final class FixedSpread {

@@ -18,6 +18,7 @@ import dev.sluice.redis.testing.RedisCluster;
 import dev.sluice.redis.testing.RedisProcess;
 import dev.sluice.redis.testing.RedisProcess.Binary;
 import dev.sluice.redis.testing.RedisServers;
+import dev.sluice.redis.wire.Keyspace;
 import dev.sluice.store.Store;
 import java.time.Duration;
 import java.util.ArrayList;

@@ -17,6 +17,8 @@ import dev.sluice.redis.testing.Crowd;
 import dev.sluice.redis.testing.RedisProcess;
 import dev.sluice.redis.testing.RedisProcess.Binary;
 import dev.sluice.redis.testing.RedisServers;
+import dev.sluice.redis.wire.Keyspace;
+import dev.sluice.redis.wire.StoreFault;
 import dev.sluice.store.Store;
 import java.time.Duration;
 import java.time.Instant;

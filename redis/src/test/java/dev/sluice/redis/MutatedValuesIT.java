@@ -14,6 +14,7 @@ import dev.sluice.Rule;
 import dev.sluice.Rules;
 import dev.sluice.redis.testing.RedisProcess;
 import dev.sluice.redis.testing.RedisServers;
+import dev.sluice.redis.wire.Keyspace;
 import dev.sluice.testing.Mutator;
 import io.lettuce.core.RedisClient;
 import io.lettuce.core.RedisFuture;

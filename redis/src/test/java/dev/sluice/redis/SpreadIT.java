@@ -13,6 +13,7 @@ import dev.sluice.Rules;
 import dev.sluice.redis.testing.RedisCluster;
 import dev.sluice.redis.testing.RedisProcess;
 import dev.sluice.redis.testing.RedisServers;
+import dev.sluice.redis.wire.Keyspace;
 import dev.sluice.store.Store;
 import io.lettuce.core.cluster.SlotHash;
 import java.time.Duration;

@@ -19,6 +19,7 @@ import dev.sluice.contract.Scene;
 import dev.sluice.redis.testing.RedisProcess;
 import dev.sluice.redis.testing.RedisProcess.Binary;
 import dev.sluice.redis.testing.RedisServers;
+import dev.sluice.redis.wire.Keyspace;
 import dev.sluice.store.Charge;
 import dev.sluice.store.Plan;
 import java.time.Duration;

@@ -1,4 +1,4 @@
-package dev.sluice.redis;
+package dev.sluice.outage;
 
 import static org.assertj.core.api.Assertions.assertThat;
 

@@ -1,4 +1,4 @@
-package dev.sluice.redis;
+package dev.sluice.redis.wire;
 
 import com.github.benmanes.caffeine.cache.Cache;
 import com.github.benmanes.caffeine.cache.Caffeine;
@@ -21,7 +21,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /** Sends operations to Redis in as few calls as it can. Thread-safe. */
-final class Sender {
+public final class Sender {
   /*
    * Operations that one call can carry wait in one line: on one Redis all of them, in a Cluster those
    * of a partition, which lie in one slot. An idle line sends at once. While as many calls are under
@@ -60,7 +60,7 @@ final class Sender {
    * @param testClock microseconds to use in place of Redis' clock, or 0 for Redis' own
    * @param onLost looks for the master anew: the one we talk to says that it is none, or nothing
    */
-  Sender(Link link, boolean isCluster, LongSupplier testClock, Runnable onLost) {
+  public Sender(Link link, boolean isCluster, LongSupplier testClock, Runnable onLost) {
     this.link = link;
     this.isCluster = isCluster;
     this.testClock = testClock;
@@ -72,7 +72,7 @@ final class Sender {
   }
 
   /** Sends an operation on accounts of one partition; on one Redis, of whichever. */
-  <R> CompletableFuture<R> send(Operation<R> operation, int partition) {
+  public <R> CompletableFuture<R> send(Operation<R> operation, int partition) {
     if (waitingCount.incrementAndGet() > MOST_WAITING) {
       waitingCount.decrementAndGet();
       operation.answer.completeExceptionally(
@@ -88,12 +88,12 @@ final class Sender {
   }
 
   /** Values under our keys that were not ours and have been replaced. */
-  long foreignValues() {
+  public long foreignValues() {
     return foreign.get();
   }
 
   /** Redis' clock, as far as this node knows it. */
-  long estimatedNow() {
+  public long estimatedNow() {
     long test = testClock.getAsLong();
     return test != 0 ? test : System.currentTimeMillis() * 1_000 + clockOffset;
   }

@@ -1,4 +1,4 @@
-package dev.sluice.redis;
+package dev.sluice.redis.wire;
 
 import java.io.IOException;
 import java.io.InputStream;
@@ -14,9 +14,9 @@ import java.util.HexFormat;
  * <p>The name of the library carries a digest of its text, so that two versions can be used side by
  * side while a new one is rolled out.
  */
-final class Library {
+public final class Library {
   /** The beginning of the name of every library, whatever its version. */
-  static final String PREFIX = "sluice_";
+  public static final String PREFIX = "sluice_";
 
   private static final String[] FILES = {
     "basics",
@@ -37,13 +37,13 @@ final class Library {
   private static final String BODY = body();
 
   /** The name of the library, and of the function that judges. */
-  static final String NAME = PREFIX + digest(BODY).substring(0, DIGITS);
+  public static final String NAME = PREFIX + digest(BODY).substring(0, DIGITS);
 
   /** The same function, which may be called where nothing can be written. */
   static final String READING_NAME = NAME + "_reading";
 
   /** The text of the library, for FUNCTION LOAD. */
-  static final String TEXT =
+  public static final String TEXT =
       """
       #!lua name=%1$s
       %3$s
@@ -69,7 +69,7 @@ final class Library {
   }
 
   private static String read(String name) {
-    try (InputStream in = Library.class.getResourceAsStream(name)) {
+    try (InputStream in = Library.class.getResourceAsStream("/dev/sluice/redis/" + name)) {
       if (in == null) {
         throw new IllegalStateException("missing from the jar: " + name);
       }

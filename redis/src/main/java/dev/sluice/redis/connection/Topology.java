@@ -1,5 +1,7 @@
-package dev.sluice.redis;
+package dev.sluice.redis.connection;
 
+import dev.sluice.redis.wire.StoreFault;
+import dev.sluice.redis.wire.Utf8;
 import io.lettuce.core.AbstractRedisClient;
 import io.lettuce.core.ClientOptions;
 import io.lettuce.core.ReadFrom;
@@ -50,7 +52,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /** The way to Redis, whatever it is: one server, Sentinels, a Cluster. Thread-safe. */
-final class Topology implements AutoCloseable {
+public final class Topology implements AutoCloseable {
   /*
    * The client must never send anything twice by itself: a command whose reply was lost may have been
    * counted. REJECT_COMMANDS makes it fail what was on its way when a connection breaks, and what
@@ -117,14 +119,14 @@ final class Topology implements AutoCloseable {
   }
 
   /** Connects; if Redis cannot be reached, goes on trying in the background. */
-  static Topology connect(String uri, boolean looksAtReplicas) {
+  public static Topology connect(String uri, boolean looksAtReplicas) {
     Topology topology = of(uri, looksAtReplicas);
     topology.tryToConnect();
     return topology;
   }
 
   /** Connects in the background from the start; {@link #tried()} tells when it has. */
-  static Topology connectInBackground(String uri) {
+  public static Topology connectInBackground(String uri) {
     Topology topology = of(uri, false);
     topology.later(Duration.ZERO, topology::tryToConnect);
     return topology;
@@ -171,12 +173,12 @@ final class Topology implements AutoCloseable {
   }
 
   /** Done when the first attempt to connect has ended, well or not. */
-  CompletableFuture<@Nullable Void> tried() {
+  public CompletableFuture<@Nullable Void> tried() {
     return tried;
   }
 
   /** Does something that may block, after a pause, in a thread of its own; not once closed. */
-  void later(Duration pause, Runnable chore) {
+  public void later(Duration pause, Runnable chore) {
     try {
       ScheduledFuture<?> unused =
           chores.schedule(() -> perform(chore), pause.toMillis(), TimeUnit.MILLISECONDS);
@@ -232,7 +234,7 @@ final class Topology implements AutoCloseable {
     return found.async();
   }
 
-  RedisClusterAsyncCommands<String, String> commands() {
+  public RedisClusterAsyncCommands<String, String> commands() {
     RedisClusterAsyncCommands<String, String> found = commands;
     if (found == null) {
       StoreFault known = unreached;
@@ -249,7 +251,7 @@ final class Topology implements AutoCloseable {
   }
 
   /** Why Redis has never been reached; null once it was, or while the first attempt goes on. */
-  @Nullable StoreFault unreached() {
+  public @Nullable StoreFault unreached() {
     return commands == null ? unreached : null;
   }
 
@@ -273,7 +275,8 @@ final class Topology implements AutoCloseable {
   }
 
   /** Every master that has slots, by its address; a Redis that is no Cluster, as one. */
-  Map<String, CompletionStage<? extends RedisClusterAsyncCommands<String, String>>> masters() {
+  public Map<String, CompletionStage<? extends RedisClusterAsyncCommands<String, String>>>
+      masters() {
     StatefulRedisClusterConnection<String, String> connection = cluster;
     if (connection == null) {
       return Map.of(toString(), CompletableFuture.completedFuture(commands()));
@@ -292,19 +295,19 @@ final class Topology implements AutoCloseable {
     return masters;
   }
 
-  boolean isCluster() {
+  public boolean isCluster() {
     return client instanceof RedisClusterClient;
   }
 
   /** The node that decisions on a slot go to, as far as it is known; one name if there is one. */
-  String nodeOf(int slot) {
+  public String nodeOf(int slot) {
     StatefulRedisClusterConnection<String, String> found = cluster;
     RedisClusterNode owner = found == null ? null : found.getPartitions().getPartitionBySlot(slot);
     return owner == null ? ONE_NODE : name(owner.getUri().getHost(), owner.getUri().getPort());
   }
 
   /** Whether decisions can go to a node, as far as that is known. */
-  boolean hasSlots(String node) {
+  public boolean hasSlots(String node) {
     StatefulRedisClusterConnection<String, String> found = cluster;
     if (found == null || node.equals(ONE_NODE)) {
       return true;
@@ -318,7 +321,7 @@ final class Topology implements AutoCloseable {
   }
 
   /** What is read from a node. */
-  Pulse.Meter meter(String node) {
+  public Pulse.Meter meter(String node) {
     return meters.computeIfAbsent(node, unknown -> new Pulse.Meter());
   }
 
@@ -341,7 +344,7 @@ final class Topology implements AutoCloseable {
   }
 
   /** Asks a node for a sign of life. */
-  CompletionStage<String> ping(String node) {
+  public CompletionStage<String> ping(String node) {
     try {
       StatefulRedisClusterConnection<String, String> found = cluster;
       if (found == null || node.equals(ONE_NODE)) {
@@ -357,7 +360,7 @@ final class Topology implements AutoCloseable {
   }
 
   /** Does something that does not block, after a pause. */
-  void soon(Duration pause, Runnable task) {
+  public void soon(Duration pause, Runnable task) {
     try {
       Timeout unused =
           timer.newTimeout(timeout -> task.run(), pause.toMillis(), TimeUnit.MILLISECONDS);
@@ -366,11 +369,11 @@ final class Topology implements AutoCloseable {
     }
   }
 
-  boolean looksAtReplicas() {
+  public boolean looksAtReplicas() {
     return replicas != null;
   }
 
-  CompletableFuture<@Nullable String> lookAtReplica(String key) {
+  public CompletableFuture<@Nullable String> lookAtReplica(String key) {
     RedisClusterAsyncCommands<String, String> found = replicas;
     return found == null
         ? CompletableFuture.completedFuture(null)
@@ -378,19 +381,19 @@ final class Topology implements AutoCloseable {
   }
 
   /** A connection of its own for messages. */
-  StatefulRedisPubSubConnection<String, String> listen() {
+  public StatefulRedisPubSubConnection<String, String> listen() {
     return client instanceof RedisClusterClient cluster
         ? cluster.connectPubSub(Utf8.CODEC)
         : ((RedisClient) client).connectPubSub(Utf8.CODEC, uri);
   }
 
   /** Looks for the master anew, because nothing answers: connections that are dead are closed. */
-  void findMaster() {
+  public void findMaster() {
     findMaster(false);
   }
 
   /** Looks for the master anew, because the one we talk to is none any more. */
-  void dropMaster() {
+  public void dropMaster() {
     findMaster(true);
   }
 

@@ -1,7 +1,8 @@
-package dev.sluice.redis;
+package dev.sluice.redis.connection;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.sluice.redis.wire.StoreFault;
 import io.netty.bootstrap.Bootstrap;
 import io.netty.bootstrap.ServerBootstrap;
 import io.netty.channel.Channel;

@@ -1,4 +1,4 @@
-package dev.sluice.redis;
+package dev.sluice.redis.wire;
 
 import dev.sluice.Account;
 import dev.sluice.Identity;
@@ -7,7 +7,7 @@ import dev.sluice.internal.Text;
 import io.lettuce.core.cluster.SlotHash;
 
 /** The names of keys. Immutable. */
-final class Keyspace {
+public final class Keyspace {
   /*
    * An account's key is  s2:{19}:signIn:login=ann
    *
@@ -22,19 +22,19 @@ final class Keyspace {
    * themselves. Identities are percent-encoded, so that no two share a key, and hold neither '!' nor
    * braces: what belongs to an account has its key with '!' and a word behind it.
    */
-  static final int PARTITIONS = 64;
+  public static final int PARTITIONS = 64;
 
   /** Where one Redis remembers calls with an id, whatever rules they name. */
-  static final String CALLS = "s2:!call:";
+  public static final String CALLS = "s2:!call:";
 
-  static final String REFUNDS = "s2:refunds";
-  static final String RULES = "s2:rules";
-  static final String RECEIPT_KEYS = "s2:receipt-keys";
-  static final String SPREAD_KEY = "s2:spread-key";
-  static final String LIBRARIES = "s2:libraries";
+  public static final String REFUNDS = "s2:refunds";
+  public static final String RULES = "s2:rules";
+  public static final String RECEIPT_KEYS = "s2:receipt-keys";
+  public static final String SPREAD_KEY = "s2:spread-key";
+  public static final String LIBRARIES = "s2:libraries";
 
   /** That of a Redis which is no Cluster. */
-  static final Keyspace UNKEYED = new Keyspace(0);
+  public static final Keyspace UNKEYED = new Keyspace(0);
 
   /** The keyed hash is a polynomial in the key over the field of this many elements. */
   private static final long PRIME = (1L << 61) - 1;
@@ -61,11 +61,11 @@ final class Keyspace {
   }
 
   /** Spreads accounts by a hash with a secret key. */
-  static Keyspace keyed(long secret) {
+  public static Keyspace keyed(long secret) {
     return new Keyspace(2 + Long.remainderUnsigned(mixed(secret), PRIME - 2));
   }
 
-  String key(Account account) {
+  public String key(Account account) {
     String identity = account.identity().toString();
     int partition = partition(account.colocated() ? account.rule() : identity);
     return PREFIXES[partition]
@@ -76,12 +76,12 @@ final class Keyspace {
   }
 
   /** The slot in which a partition lies, and nothing else of ours. */
-  static int slot(int partition) {
+  public static int slot(int partition) {
     return SlotHash.getSlot(PREFIXES[partition]);
   }
 
   /** The partition in which an account lies. */
-  int partition(Account account) {
+  public int partition(Account account) {
     return partition(account.colocated() ? account.rule() : account.identity().toString());
   }
 
@@ -104,7 +104,7 @@ final class Keyspace {
   }
 
   /** Where calls with an id are remembered in a Cluster: in the slot of an account. */
-  String callsBeside(Account account) {
+  public String callsBeside(Account account) {
     return PREFIXES[partition(account)] + "!call:";
   }
 
@@ -126,12 +126,12 @@ final class Keyspace {
     return accountKey + "!done";
   }
 
-  static String lockKey(String accountKey) {
+  public static String lockKey(String accountKey) {
     return accountKey + "!lock";
   }
 
   /** The key of the index of locks of a partition. */
-  static String locksKey(int partition) {
+  public static String locksKey(int partition) {
     return PREFIXES[partition] + ":locks";
   }
 
@@ -141,7 +141,7 @@ final class Keyspace {
    *
    * @throws IllegalArgumentException if it names none
    */
-  static Account lockedAccount(String member) {
+  public static Account lockedAccount(String member) {
     boolean colocated = member.endsWith("!");
     String text = colocated ? member.substring(0, member.length() - 1) : member;
     int colon = text.indexOf(':');

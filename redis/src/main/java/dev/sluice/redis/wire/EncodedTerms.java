@@ -1,4 +1,4 @@
-package dev.sluice.redis;
+package dev.sluice.redis.wire;
 
 import dev.sluice.Cycle;
 import dev.sluice.Limit;
@@ -17,7 +17,7 @@ import java.util.Locale;
 import java.util.stream.Collectors;
 
 /** Terms as the library reads them (see run.lua); made once for each terms. */
-final class EncodedTerms {
+public final class EncodedTerms {
   private final List<Cycle> calendars = new ArrayList<>();
   private final String text;
 

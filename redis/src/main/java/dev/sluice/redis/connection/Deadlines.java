@@ -1,5 +1,6 @@
-package dev.sluice.redis;
+package dev.sluice.redis.connection;
 
+import dev.sluice.redis.wire.StoreFault;
 import io.netty.channel.Channel;
 import java.time.Duration;
 import java.util.List;
@@ -11,7 +12,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 
 /** Fails what Redis does not answer within one and the same time. Thread-safe. */
-final class Deadlines implements AutoCloseable {
+public final class Deadlines implements AutoCloseable {
   /*
    * A deadline must measure Redis, not this process. While the process is paused (a garbage
    * collection, a stopped container, a laptop that is asleep) the replies of Redis pile up in the
@@ -50,7 +51,7 @@ final class Deadlines implements AutoCloseable {
     }
   }
 
-  Deadlines(Duration deadline) {
+  public Deadlines(Duration deadline) {
     this.deadlineNanos = deadline.toNanos();
     this.stepNanos = Math.max(500_000, Math.min(5_000_000, deadlineNanos / 10));
     this.message = "Redis gave no answer within " + deadline.toMillis() + " ms";
@@ -60,7 +61,7 @@ final class Deadlines implements AutoCloseable {
   }
 
   /** The deadlines of the calls to one Redis node. */
-  Line line(Pulse.Meter meter) {
+  public Line line(Pulse.Meter meter) {
     Line line = new Line(meter);
     lines.add(line);
     return line;
@@ -110,7 +111,7 @@ final class Deadlines implements AutoCloseable {
   }
 
   /** Calls to one Redis node, in the order in which they fall due. */
-  final class Line {
+  public final class Line {
     private final ConcurrentLinkedQueue<Waiting> queue = new ConcurrentLinkedQueue<>();
     private final Pulse.Meter meter;
     private volatile boolean looking;
@@ -122,7 +123,7 @@ final class Deadlines implements AutoCloseable {
     }
 
     /** Fails a call when its time is over. Whoever has not sent it by then need not send it. */
-    void watch(CompletableFuture<?> future) {
+    public void watch(CompletableFuture<?> future) {
       // The clock may be one step behind: nothing falls due too early.
       long due = awakeNanos + stepNanos + deadlineNanos;
       queue.add(new Waiting(future, due, meter.reads()));
@@ -137,7 +138,7 @@ final class Deadlines implements AutoCloseable {
     }
 
     /** Ends this line as soon as no call waits in it; always true. */
-    boolean retire() {
+    public boolean retire() {
       retired = true;
       return true;
     }

@@ -1,19 +1,16 @@
-package dev.sluice.redis;
+package dev.sluice.outage;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.sluice.redis.Breaker.Pass;
+import dev.sluice.outage.Breaker.Pass;
 import org.junit.jupiter.api.Test;
 
 class BreakerTest {
-  private final StoreFault silent = StoreFault.timeout("nothing was read", true);
-  private final StoreFault slow = StoreFault.timeout("too late", false);
-
   private final Breaker breaker = new Breaker();
 
   @Test
   void firstDeadlineOfASilentNodeKeepsEverybodyAwayUntilTheNodeIsHeard() {
-    assertThat(breaker.failed(breaker.enter(), silent)).as("opened").isTrue();
+    assertThat(breaker.failed(breaker.enter(), "nothing was read", true)).as("opened").isTrue();
 
     assertThat(breaker.enter()).isEqualTo(Pass.NONE);
     assertThat(breaker.isTroubled()).isTrue();
@@ -24,7 +21,7 @@ class BreakerTest {
 
   @Test
   void oneAnswerToATryClosesIt() {
-    breaker.failed(breaker.enter(), silent);
+    breaker.failed(breaker.enter(), "nothing was read", true);
     breaker.heard();
 
     assertThat(breaker.answered(breaker.enter())).as("closed").isTrue();
@@ -36,7 +33,7 @@ class BreakerTest {
   void troubleLastsFromTheFirstFailureToTheFirstAnswer() {
     assertThat(breaker.isTroubled()).isFalse();
 
-    breaker.failed(breaker.enter(), slow);
+    breaker.failed(breaker.enter(), "too late", false);
     assertThat(breaker.isTroubled()).isTrue();
     assertThat(breaker.trouble()).isEqualTo("too late");
 
@@ -46,9 +43,9 @@ class BreakerTest {
 
   @Test
   void failedTryLetsTheNextOneTry() {
-    breaker.failed(breaker.enter(), silent);
+    breaker.failed(breaker.enter(), "nothing was read", true);
     breaker.heard();
-    breaker.failed(breaker.enter(), slow);
+    breaker.failed(breaker.enter(), "too late", false);
 
     assertThat(breaker.enter()).isEqualTo(Pass.TRY);
   }
@@ -56,15 +53,15 @@ class BreakerTest {
   @Test
   void slowNodeIsLeftAloneAfterFiveFailuresInARow() {
     for (int i = 0; i < 4; i++) {
-      assertThat(breaker.failed(breaker.enter(), slow)).isFalse();
+      assertThat(breaker.failed(breaker.enter(), "too late", false)).isFalse();
     }
     breaker.answered(Pass.ASK);
     for (int i = 0; i < 4; i++) {
-      breaker.failed(breaker.enter(), slow);
+      breaker.failed(breaker.enter(), "too late", false);
     }
     assertThat(breaker.enter()).as("four in a row are not five").isEqualTo(Pass.ASK);
 
-    assertThat(breaker.failed(Pass.ASK, slow)).as("opened").isTrue();
+    assertThat(breaker.failed(Pass.ASK, "too late", false)).as("opened").isTrue();
     assertThat(breaker.enter()).isEqualTo(Pass.TRY);
     assertThat(breaker.enter()).isEqualTo(Pass.NONE);
   }

@@ -1,4 +1,4 @@
-package dev.sluice.redis;
+package dev.sluice.redis.wire;
 
 import io.lettuce.core.codec.RedisCodec;
 import io.lettuce.core.output.CommandOutput;
@@ -6,7 +6,7 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 
 /** The numbers that a call of the library replies with. */
-final class Reply {
+public final class Reply {
   /** Everything was taken, and only what is not plain is told. */
   static final long PLAINLY = 2;
 

@@ -1,4 +1,4 @@
-package dev.sluice.redis;
+package dev.sluice.outage;
 
 import com.github.benmanes.caffeine.cache.Cache;
 import com.github.benmanes.caffeine.cache.Caffeine;
@@ -27,7 +27,7 @@ import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /** A store around a store that answers denials it knows of by itself. Thread-safe. */
-final class DenialCache extends ForwardingStore {
+public final class DenialCache extends ForwardingStore {
   /*
    * When an account denies a cost until a moment, nothing but a refund (something given back, a
    * reset, a lifted lock) or a changed rule can make as much fit earlier. So until then the answer is
@@ -82,7 +82,7 @@ final class DenialCache extends ForwardingStore {
    * @param hearing whether refunds by other nodes are heard of
    * @param storeMicros the store's clock, as far as this node knows it
    */
-  DenialCache(
+  public DenialCache(
       Store store,
       Duration longest,
       BooleanSupplier hearing,
@@ -252,12 +252,12 @@ final class DenialCache extends ForwardingStore {
   }
 
   /** The text of an account in an announcement. */
-  static String text(Account account) {
+  public static String text(Account account) {
     return (account.colocated() ? "+" : "-") + account;
   }
 
   /** The account of an announcement. */
-  static Account account(String text) {
+  public static Account account(String text) {
     int colon = text.indexOf(':');
     if (colon < 1 || text.length() > LONGEST_TEXT) {
       throw new IllegalArgumentException("not the name of an account");

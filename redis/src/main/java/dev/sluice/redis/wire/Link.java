@@ -1,4 +1,4 @@
-package dev.sluice.redis;
+package dev.sluice.redis.wire;
 
 import dev.sluice.internal.Stages;
 import io.lettuce.core.RedisCommandExecutionException;
@@ -22,7 +22,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /** Calls the library: by FCALL where Redis has functions, else by EVALSHA. Thread-safe. */
-final class Link {
+public final class Link {
   /*
    * Redis answers that it does not know the library or the script after it was started anew, after
    * somebody flushed them, and on a node that joined a Cluster. Nothing was done then: it is loaded,
@@ -44,7 +44,7 @@ final class Link {
    *
    * @param masters every Redis node that must know the library
    */
-  Link(
+  public Link(
       Supplier<RedisClusterAsyncCommands<String, String>> connection,
       Supplier<Collection<CompletionStage<? extends RedisClusterAsyncCommands<String, String>>>>
           masters,
@@ -140,7 +140,7 @@ final class Link {
   }
 
   /** Whether calls go by functions, as far as is known. */
-  boolean usesFunctions() {
+  public boolean usesFunctions() {
     return usesFunctions;
   }
 
@@ -189,7 +189,7 @@ final class Link {
   }
 
   /** Whether Redis answered with an error of that name. */
-  static boolean isFault(@Nullable Throwable error, String name) {
+  public static boolean isFault(@Nullable Throwable error, String name) {
     return error != null
         && Stages.cause(error) instanceof RedisCommandExecutionException fault
         && String.valueOf(fault.getMessage()).startsWith(name);

@@ -1,4 +1,4 @@
-package dev.sluice.redis;
+package dev.sluice.outage;
 
 import java.util.Queue;
 import java.util.Set;
@@ -10,7 +10,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /** Runs what callers do with their answers, away from the threads that read from Redis. */
-final class Handoff implements AutoCloseable {
+public final class Handoff implements AutoCloseable {
   /*
    * Usually one worker runs everything, one thing after another: handing something to a worker that
    * is busy costs no more than a place in a queue. But nobody knows what a caller does with an answer.
@@ -28,13 +28,13 @@ final class Handoff implements AutoCloseable {
   private volatile boolean lookoutParked;
   private volatile boolean closed;
 
-  Handoff() {
+  public Handoff() {
     this.current = new Worker();
     start(current);
     lookout.start();
   }
 
-  void run(Runnable task) {
+  public void run(Runnable task) {
     tasks.add(task);
     if (closed) {
       thread(this::drain, "sluice-answers").start(); // whoever called may be reading from Redis

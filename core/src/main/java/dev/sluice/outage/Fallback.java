@@ -1,4 +1,4 @@
-package dev.sluice.redis;
+package dev.sluice.outage;
 
 import com.github.benmanes.caffeine.cache.Cache;
 import com.github.benmanes.caffeine.cache.Caffeine;
@@ -28,7 +28,7 @@ import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /** Decides calls that Redis does not answer, by the rule's {@code onStoreFailure}. Thread-safe. */
-final class Fallback {
+public final class Fallback {
   /*
    * With `local` this node counts by itself, in memory, at the rule's limits divided by the number of
    * nodes: beside what was counted before, all nodes together let one more limit through at most.
@@ -53,7 +53,7 @@ final class Fallback {
    * @param nodes how many nodes share the limits
    * @param storeMicros Redis' clock, as far as this node knows it
    */
-  Fallback(int nodes, LongSupplier storeMicros) {
+  public Fallback(int nodes, LongSupplier storeMicros) {
     this.nodes = nodes;
     this.storeMicros = storeMicros;
   }
@@ -70,12 +70,11 @@ final class Fallback {
    * @param receiptId names what is taken; null if any name will do
    * @param reason why the store did not
    */
-  Decision decide(Plan plan, boolean part, @Nullable String receiptId, String reason) {
+  public Decision decide(Plan plan, boolean part, @Nullable String receiptId, String reason) {
     if (plan.policy() != OnStoreFailure.LOCAL) {
       return new Decision.Unmetered(plan.policy() == OnStoreFailure.ALLOW, reason);
     }
-    Decision counted =
-        count(divided(part ? ownPart(plan) : plan), receiptId);
+    Decision counted = count(divided(part ? ownPart(plan) : plan), receiptId);
     List<Balance> balances = balances(plan, counted);
     return counted instanceof Decision.Allowed allowed
         ? Decision.Allowed.of(balances, Decision.CountedBy.LOCAL, () -> receipt(allowed.receipt()))
@@ -125,7 +124,7 @@ final class Fallback {
   }
 
   /** Settles what this node counted by itself. */
-  CompletionStage<Settled> settle(Receipt receipt, Settlement settlement) {
+  public CompletionStage<Settled> settle(Receipt receipt, Settlement settlement) {
     int at = receipt.node().indexOf('@');
     if (at < 0 || !receipt.node().substring(0, at).equals(node)) {
       return CompletableFuture.failedFuture(
@@ -145,7 +144,7 @@ final class Fallback {
   }
 
   /** Remembers the locks in an answer of Redis, and forgets those that Redis knows no more. */
-  void note(Decision decision) {
+  public void note(Decision decision) {
     if (decision instanceof Decision.Allowed allowed
         && allowed.counted() instanceof Verdict verdict
         && !verdict.tellsOfLock()
@@ -164,7 +163,7 @@ final class Fallback {
   }
 
   /** Remembers a lock that ends at a moment of Redis' clock. */
-  void lock(Account account, long untilMicros) {
+  public void lock(Account account, long untilMicros) {
     locks.put(account, untilMicros);
     long left = untilMicros - storeMicros.getAsLong();
     if (left > 0) {
@@ -173,19 +172,19 @@ final class Fallback {
   }
 
   /** The end of a lock that Redis told of, or 0. */
-  long knownLock(Account account) {
+  public long knownLock(Account account) {
     Long until = locks.getIfPresent(account);
     return until == null ? 0 : until;
   }
 
   /** Forgets what this node counted of an account by itself, and its lock. */
-  void reset(Account account) {
+  public void reset(Account account) {
     locks.invalidate(account);
     local.reset(account);
   }
 
   /** Forgets a lock that was lifted. */
-  void lift(Account account, boolean keepUsage) {
+  public void lift(Account account, boolean keepUsage) {
     locks.invalidate(account);
     local.lift(account, keepUsage);
   }

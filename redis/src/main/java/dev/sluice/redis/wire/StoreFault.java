@@ -1,4 +1,4 @@
-package dev.sluice.redis;
+package dev.sluice.redis.wire;
 
 import dev.sluice.internal.Stages;
 import dev.sluice.store.StoreException;
@@ -10,7 +10,7 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /** Redis did not answer an operation, or answered with an error. */
-final class StoreFault extends StoreException {
+public final class StoreFault extends StoreException {
   private static final long serialVersionUID = 1L;
   private static final Pattern NAME = Pattern.compile("^([A-Z]+)\\b");
 
@@ -20,7 +20,7 @@ final class StoreFault extends StoreException {
 
   private final boolean silent;
 
-  StoreFault(String kind, boolean unclear, String message, Throwable cause) {
+  public StoreFault(String kind, boolean unclear, String message, Throwable cause) {
     this(kind, unclear, false, message, cause);
   }
 
@@ -35,12 +35,12 @@ final class StoreFault extends StoreException {
    *
    * @param silent whether nothing at all was read from its Redis node meanwhile
    */
-  static StoreFault timeout(String message, boolean silent) {
+  public static StoreFault timeout(String message, boolean silent) {
     return new StoreFault("timeout", true, silent, message, new TimeoutException(message));
   }
 
   /** The fault in an error of the client: what Redis called it, or that nobody knows the end. */
-  static StoreFault of(Throwable error) {
+  public static StoreFault of(Throwable error) {
     Throwable cause = Stages.cause(error);
     if (cause instanceof StoreFault fault) {
       return fault;
@@ -62,7 +62,7 @@ final class StoreFault extends StoreException {
   }
 
   /** What Redis called an error. */
-  static String kind(String message) {
+  public static String kind(String message) {
     if (message.contains("access a non local key")) {
       return "tryagain"; // a slot on its way from node to node, met within a script
     }
@@ -79,7 +79,7 @@ final class StoreFault extends StoreException {
   }
 
   /** Whether its Redis node answered nobody at all while this call waited. */
-  boolean silent() {
+  public boolean silent() {
     return silent;
   }
 }

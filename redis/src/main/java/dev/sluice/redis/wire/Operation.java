@@ -1,4 +1,4 @@
-package dev.sluice.redis;
+package dev.sluice.redis.wire;
 
 import dev.sluice.Account;
 import dev.sluice.Balance;
@@ -25,14 +25,14 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /** One thing that the library is asked to do (see run.lua), and the place for its answer. */
-abstract class Operation<R> {
+public abstract class Operation<R> {
   /** How long what a call over several slots took in one of them can wait for the others. */
   static final Duration HOLD = Duration.ofSeconds(10);
 
-  final CompletableFuture<R> answer = new CompletableFuture<>();
+  public final CompletableFuture<R> answer = new CompletableFuture<>();
 
   /** How its keys are named, whatever becomes of that meanwhile. */
-  final Keyspace keyspace;
+  public final Keyspace keyspace;
 
   private volatile Batch.@Nullable Request request;
 
@@ -46,7 +46,7 @@ abstract class Operation<R> {
   }
 
   /** Stops a call that has not been written yet if nobody waits for any answer to it. */
-  void giveUp() {
+  public void giveUp() {
     Batch.Request call = request;
     if (call != null) {
       call.cancelIfDone();
@@ -105,14 +105,14 @@ abstract class Operation<R> {
   }
 
   /** Take, reserve, peek or record. */
-  static final class Judge extends Operation<Decision> {
-    final Plan plan;
+  public static final class Judge extends Operation<Decision> {
+    public final Plan plan;
 
     /** Whether what it takes locks nobody until {@link Close}: another slot may still deny. */
-    final boolean held;
+    public final boolean held;
 
     /** Whether the rest of the plan lies in other slots. */
-    final boolean isPart;
+    public final boolean isPart;
 
     private final @Nullable CallName name;
     private final @Nullable String callKey;
@@ -139,7 +139,7 @@ abstract class Operation<R> {
     }
 
     /** The whole of a plan, on one Redis. */
-    Judge(Keyspace keyspace, Plan plan) {
+    public Judge(Keyspace keyspace, Plan plan) {
       this(keyspace, plan, CallName.of(plan));
     }
 
@@ -161,7 +161,7 @@ abstract class Operation<R> {
      *
      * @param now Redis' clock, to tell how long the rounds of calendars are
      */
-    static List<Judge> parts(
+    public static List<Judge> parts(
         Keyspace keyspace, Plan plan, Collection<List<Charge>> slots, boolean held, long now) {
       String receiptId = slots.size() == 1 ? null : CallName.madeId();
       long memory = 0;
@@ -183,7 +183,7 @@ abstract class Operation<R> {
     }
 
     /** The id of the receipt; null if any will do. */
-    @Nullable String receiptId() {
+    public @Nullable String receiptId() {
       return receiptId;
     }
 
@@ -322,7 +322,7 @@ abstract class Operation<R> {
   }
 
   /** Settles a receipt, or the entries of it that lie in one slot. */
-  static final class Settle extends Operation<Settled> {
+  public static final class Settle extends Operation<Settled> {
     private final Receipt receipt;
     private final Settlement settlement;
     private final long openUntil;
@@ -354,7 +354,7 @@ abstract class Operation<R> {
      * @param entries those that lie in one slot
      * @param calls where calls with an id are remembered there
      */
-    static Settle of(
+    public static Settle of(
         Keyspace keyspace,
         Receipt receipt,
         List<Receipt.Entry> entries,
@@ -374,7 +374,7 @@ abstract class Operation<R> {
      * Gives back what one slot of a Cluster took for a call that is denied. No caller has a receipt
      * for it, so that it was given back is remembered only while this may be sent again.
      */
-    static Settle undo(Judge part, Receipt receipt, List<Receipt.Entry> entries) {
+    public static Settle undo(Judge part, Receipt receipt, List<Receipt.Entry> entries) {
       return new Settle(
           part.keyspace,
           receipt.with(entries),
@@ -389,7 +389,7 @@ abstract class Operation<R> {
      * Gives back what one slot of a Cluster took for a call that is allowed, by a rule in shadow
      * mode that another slot refused: once, although the answer to an id may be repeated.
      */
-    static Settle undoShadow(Judge part, Receipt receipt, List<Receipt.Entry> entries) {
+    public static Settle undoShadow(Judge part, Receipt receipt, List<Receipt.Entry> entries) {
       return new Settle(
           part.keyspace,
           receipt.with(entries),
@@ -474,17 +474,17 @@ abstract class Operation<R> {
     }
 
     /** The ends of the locks of its accounts, once it is answered. */
-    Map<Account, Long> locks() {
+    public Map<Account, Long> locks() {
       return locks;
     }
   }
 
   /** Says that a call over several slots has passed, so what it took here is open no longer. */
-  static final class Close extends Operation<Map<Account, Long>> {
+  public static final class Close extends Operation<Map<Account, Long>> {
     private final long openUntil;
     private final List<Receipt.Entry> entries;
 
-    Close(Keyspace keyspace, Receipt receipt, List<Receipt.Entry> entries) {
+    public Close(Keyspace keyspace, Receipt receipt, List<Receipt.Entry> entries) {
       super(keyspace);
       this.openUntil = receipt.takenAtMicros() + Durations.micros(HOLD);
       this.entries = entries;
@@ -530,7 +530,7 @@ abstract class Operation<R> {
   }
 
   /** Reset, lock by hand or lift: one account and a few words. */
-  static final class Manage extends Operation<Long> {
+  public static final class Manage extends Operation<Long> {
     private final String letter;
     private final Account account;
     private final List<String> words;
@@ -542,16 +542,16 @@ abstract class Operation<R> {
       this.words = List.of(words);
     }
 
-    static Manage reset(Keyspace keyspace, Account account) {
+    public static Manage reset(Keyspace keyspace, Account account) {
       return new Manage(keyspace, "X", account);
     }
 
-    static Manage lock(Keyspace keyspace, Account account, Duration length, String reason) {
+    public static Manage lock(Keyspace keyspace, Account account, Duration length, String reason) {
       String micros = Long.toString(Durations.micros(length));
       return new Manage(keyspace, "K", account, micros, EncodedTerms.reason(reason));
     }
 
-    static Manage lift(Keyspace keyspace, Account account, boolean keepUsage) {
+    public static Manage lift(Keyspace keyspace, Account account, boolean keepUsage) {
       return new Manage(keyspace, "U", account, keepUsage ? "1" : "0");
     }
 

@@ -1,4 +1,4 @@
-package dev.sluice.redis;
+package dev.sluice.redis.connection;
 
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelDuplexHandler;
@@ -12,7 +12,7 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Function;
 
 /** Shows whether the other end of a connection still answers. */
-final class Pulse extends ChannelDuplexHandler {
+public final class Pulse extends ChannelDuplexHandler {
   /*
    * A server that hangs, or a network that drops packets, closes no connection: the kernel would go
    * on trying for a quarter of an hour. So each connection remembers since when something was written

@@ -1,4 +1,4 @@
-package dev.sluice.redis;
+package dev.sluice.outage;
 
 import dev.sluice.Account;
 import dev.sluice.Decision;
@@ -18,14 +18,14 @@ import java.util.concurrent.CompletionStage;
 import org.jspecify.annotations.Nullable;
 
 /** A store around a store: what callers do with answers never runs where Redis is read from. */
-final class OffEventLoop extends ForwardingStore {
+public final class OffEventLoop extends ForwardingStore {
   /*
    * A caller that blocks in a continuation of `take` would block the thread that reads the answers of
    * all other callers. Whoever waits in `decide` is only woken, so that needs no other thread.
    */
   private final Handoff handoff;
 
-  OffEventLoop(Store store, Handoff handoff) {
+  public OffEventLoop(Store store, Handoff handoff) {
     super(store);
     this.handoff = handoff;
   }

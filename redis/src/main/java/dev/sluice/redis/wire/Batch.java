@@ -1,4 +1,4 @@
-package dev.sluice.redis;
+package dev.sluice.redis.wire;
 
 import dev.sluice.Terms;
 import java.util.ArrayList;
@@ -9,7 +9,7 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /** Operations that share one call of the library. */
-final class Batch {
+public final class Batch {
   /** Takes of the same rules and costs, by whomever: they are told of once, and their accounts. */
   private final List<List<Operation.Judge>> groups = new ArrayList<>();
 

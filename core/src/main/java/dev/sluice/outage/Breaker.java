@@ -1,10 +1,10 @@
-package dev.sluice.redis;
+package dev.sluice.outage;
 
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /** A circuit breaker for one Redis node. Thread-safe. */
-final class Breaker {
+public final class Breaker {
   /*
    * closed   every call goes to Redis
    * silent   no call goes to Redis: a deadline has passed and nothing at all was read from the node.
@@ -22,7 +22,7 @@ final class Breaker {
   private volatile String trouble = "";
 
   /** What a call may do. */
-  enum Pass {
+  public enum Pass {
     /** Ask Redis. */
     ASK,
     /** Ask Redis, as the only one for now. */
@@ -31,7 +31,7 @@ final class Breaker {
     NONE
   }
 
-  Pass enter() {
+  public Pass enter() {
     if (silent) {
       return Pass.NONE;
     }
@@ -42,7 +42,7 @@ final class Breaker {
   }
 
   /** Notes that Redis answered a call; returns whether that closed the breaker. */
-  boolean answered(Pass pass) {
+  public boolean answered(Pass pass) {
     if (pass == Pass.TRY) {
       trying.set(false);
     }
@@ -53,34 +53,39 @@ final class Breaker {
     return failures.getAndSet(0) >= FAILURES_IN_A_ROW;
   }
 
-  /** Notes that Redis did not answer a call; returns whether that opened the breaker. */
-  boolean failed(Pass pass, StoreFault fault) {
-    trouble = String.valueOf(fault.getMessage());
-    int before = failures.getAndUpdate(n -> fault.silent() ? FAILURES_IN_A_ROW : n + 1);
-    boolean fellSilent = fault.silent() && !silent;
-    silent = silent || fault.silent();
+  /**
+   * Notes that the node did not answer a call; returns whether that opened the breaker.
+   *
+   * @param message what went wrong
+   * @param nothingRead whether the node answered nobody at all while the call waited
+   */
+  public boolean failed(Pass pass, String message, boolean nothingRead) {
+    trouble = message;
+    int before = failures.getAndUpdate(n -> nothingRead ? FAILURES_IN_A_ROW : n + 1);
+    boolean fellSilent = nothingRead && !silent;
+    silent = silent || nothingRead;
     if (pass == Pass.TRY) {
       trying.set(false);
     }
     return fellSilent || before == FAILURES_IN_A_ROW - 1;
   }
 
-  boolean isSilent() {
+  public boolean isSilent() {
     return silent;
   }
 
   /** Notes that a silent node has answered somebody: calls try it again, one at a time. */
-  void heard() {
+  public void heard() {
     silent = false;
   }
 
   /** Whether the last call failed. */
-  boolean isTroubled() {
+  public boolean isTroubled() {
     return silent || failures.get() > 0;
   }
 
   /** What went wrong last. */
-  String trouble() {
+  public String trouble() {
     return trouble;
   }
 }

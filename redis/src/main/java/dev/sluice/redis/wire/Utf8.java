@@ -1,4 +1,4 @@
-package dev.sluice.redis;
+package dev.sluice.redis.wire;
 
 import io.lettuce.core.codec.StringCodec;
 import io.netty.buffer.ByteBufUtil;
@@ -8,8 +8,8 @@ import java.nio.charset.StandardCharsets;
  * Strings in UTF-8. It tells their exact size beforehand, so that the client writes them where they
  * belong; without that, it takes a buffer for each key and argument and copies it.
  */
-final class Utf8 extends StringCodec {
-  static final Utf8 CODEC = new Utf8();
+public final class Utf8 extends StringCodec {
+  public static final Utf8 CODEC = new Utf8();
 
   private Utf8() {
     super(StandardCharsets.UTF_8);

@@ -1,0 +1,4 @@
+@NullMarked
+package dev.sluice.outage;
+
+import org.jspecify.annotations.NullMarked;

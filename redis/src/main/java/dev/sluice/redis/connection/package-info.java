@@ -1,0 +1,4 @@
+@NullMarked
+package dev.sluice.redis.connection;
+
+import org.jspecify.annotations.NullMarked;

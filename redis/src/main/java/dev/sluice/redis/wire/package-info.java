@@ -1,0 +1,4 @@
+@NullMarked
+package dev.sluice.redis.wire;
+
+import org.jspecify.annotations.NullMarked;
