@@ -10,9 +10,15 @@ import java.util.stream.Collectors;
  * What became of a lock that was lifted by hand, and what the caller can do now.
  *
  * @param wasLocked whether there was a lock
- * @param now what a call of cost 1 would find; nothing was taken
+ * @param now what a call of cost 1 would find in the accounts that were named; nothing was taken
+ * @param notInspected what the rule counts by as well, and the identity did not name: an account of
+ *     these may still refuse the caller
  */
-public record Lifted(boolean wasLocked, Decision now) {
+public record Lifted(boolean wasLocked, Decision now, List<String> notInspected) {
+  public Lifted {
+    notInspected = List.copyOf(notInspected);
+  }
+
   /**
    * Both in a sentence, such as {@code lifted; the next call passes: login=ann has 3 of 3 left (3
    * per 30m)}.
@@ -31,7 +37,10 @@ public record Lifted(boolean wasLocked, Decision now) {
 
   private String next() {
     if (now.allowed()) {
-      return "the next call passes";
+      return notInspected.isEmpty()
+          ? "the next call passes"
+          : "the next call passes unless its account by %s refuses it"
+              .formatted(String.join(" or ", notInspected));
     }
     return now.retryAfter()
         .map(

@@ -16,9 +16,11 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.function.Function;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -398,11 +400,26 @@ public final class Limiter implements AutoCloseable {
         .thenCompose(
             wasLocked ->
                 inspectAsync(rule, identity)
-                    .thenApply(decision -> new Lifted(wasLocked, decision)));
+                    .thenApply(decision -> lifted(wasLocked, rule, decision)));
+  }
+
+  /** What became of a lock that was lifted, given what an operator sees of the caller now. */
+  public Lifted lifted(boolean wasLocked, String rule, Decision now) {
+    Rule known = source.rules().find(rule);
+    Set<Set<String>> inspected =
+        now.balances().stream()
+            .map(balance -> balance.account().identity().facets().keySet())
+            .collect(Collectors.toSet());
+    List<String> others =
+        known == null
+            ? List.of()
+            : known.by().stream().filter(by -> !inspected.contains(Rule.facetsOf(by))).toList();
+    return new Lifted(wasLocked, now, others);
   }
 
   /**
-   * Who is locked, until when and why: a page of the locks of one rule or, given null, of all.
+   * Who is locked, until when and why: a page of the locks of one rule or, given null, of all, also
+   * of rules that are no longer in force.
    *
    * @param limit how many at most, 1 to {@link LockPage#LARGEST}
    * @param after the {@link LockPage#next} of the page before, or null for the first page
@@ -415,6 +432,9 @@ public final class Limiter implements AutoCloseable {
   public CompletionStage<LockPage> locksAsync(
       @Nullable String rule, int limit, @Nullable String after) {
     LockPage.checkLimit(limit);
+    if (rule != null) {
+      source.rules().compiled(rule); // a misspelt name would look like a rule without locks
+    }
     return store.locks(rule, limit, after);
   }
 

@@ -178,7 +178,7 @@ final class Charts {
     }
     CategoryChart chart = bars("Requests per second over HTTP, memory store, 32 connections");
     chart.getStyler().setAvailableSpaceFill(0.5);
-    List<String> names = List.of("/v1/check", "/v1/gate/{rule}");
+    List<String> names = List.of("/v1/check", "/v1/gate/{rules}");
     double most =
         Math.max(figures.get("http.check.bare.perSecond"), figures.get("http.gate.bare.perSecond"));
     for (String server : List.of("sluice", "bare")) {

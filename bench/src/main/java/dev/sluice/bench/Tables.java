@@ -223,7 +223,7 @@ final class Tables {
     StringBuilder table =
         header("path", "server", "requests/s", "p50 µs", "p99 µs", "CPU µs per request");
     for (Named path :
-        List.of(new Named("check", "/v1/check"), new Named("gate", "/v1/gate/{rule}"))) {
+        List.of(new Named("check", "/v1/check"), new Named("gate", "/v1/gate/{rules}"))) {
       for (Named each : OVER_HTTP) {
         String key = each.key().formatted(path.key());
         row(

@@ -1,5 +1,6 @@
 package dev.sluice.http;
 
+import dev.sluice.Account;
 import dev.sluice.Balance;
 import dev.sluice.Decision;
 import dev.sluice.internal.Durations;
@@ -76,6 +77,17 @@ public record HttpAnswer(int status, Map<String, String> headers, @Nullable Stri
     return micros == 0 ? STORE_RETRY_MICROS : micros;
   }
 
+  /** By which facets a limit was counted, where the call was counted by several. */
+  private static String by(Decision decision, Account account) {
+    boolean several =
+        decision.balances().stream().anyMatch(each -> !each.account().equals(account));
+    return !several
+        ? ""
+        : account.identity().isEmpty()
+            ? " for all callers together"
+            : " by " + String.join("+", account.identity().facets().keySet());
+  }
+
   /** Whole seconds, rounded up: who waits that long has waited long enough. */
   static long seconds(long micros) {
     return WholeNumbers.ceilDiv(micros, 1_000_000);
@@ -122,7 +134,8 @@ public record HttpAnswer(int status, Map<String, String> headers, @Nullable Stri
       return "No answer from the store in time; the rule refuses such requests.";
     }
     String what =
-        "Rule '%s' allows %s".formatted(balance.account().rule(), balance.limit().toString());
+        "Rule '%s' allows %s%s"
+            .formatted(balance.account().rule(), balance.limit(), by(decision, balance.account()));
     if (retryMicros == Balance.NEVER) {
       return what + "; this request costs more than that and will never pass.";
     }

@@ -30,7 +30,7 @@ public final class RequestFacets {
       return (required || facet == null) && !found.containsKey(name);
     }
 
-    String missing() {
+    String missing(boolean isEmpty) {
       if (facet == null) {
         return "facet '%s': the rule file does not say where a request tells it (expected: facets: %s: …)"
             .formatted(name, name);
@@ -39,7 +39,9 @@ public final class RequestFacets {
         return "facet '%s': the code that asks supplies it, not the request (expected: a source such as {header: …} instead of caller)"
             .formatted(name);
       }
-      return "facet '%s': the request has no %s".formatted(name, place(facet));
+      return isEmpty
+          ? "facet '%s': the %s is empty".formatted(name, place(facet))
+          : "facet '%s': the request has no %s".formatted(name, place(facet));
     }
   }
 
@@ -87,7 +89,7 @@ public final class RequestFacets {
     }
     Identity identity = Identity.of(found);
     if (lacks) {
-      addMissing(ruleNames, identity, found, problems);
+      addMissing(ruleNames, identity, request, found, problems);
     }
     if (!problems.isEmpty()) {
       throw new UnreadableRequest(List.copyOf(problems.values()));
@@ -99,12 +101,14 @@ public final class RequestFacets {
   private void addMissing(
       Collection<String> ruleNames,
       Identity identity,
+      RequestParts request,
       Map<String, String> found,
       Map<String, String> problems) {
     for (String rule : ruleNames) {
       for (Need need : needs.getOrDefault(rule, List.of())) {
         if (need.lacking(found) && !rules.isExempt(rule, identity)) {
-          problems.putIfAbsent(need.name, need.missing());
+          boolean isEmpty = need.facet != null && !values(need.facet, request).isEmpty();
+          problems.putIfAbsent(need.name, need.missing(isEmpty));
         }
       }
     }

@@ -243,7 +243,7 @@ class RequestFacetsTest {
         catchThrowableOfType(UnreadableRequest.class, () -> facets.identity(List.of("r"), blank));
 
     assertThat(refusal.errors())
-        .containsExactly("facet 'login': the request has no query parameter login");
+        .containsExactly("facet 'login': the query parameter login is empty");
   }
 
   @Test

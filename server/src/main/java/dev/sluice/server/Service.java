@@ -157,7 +157,7 @@ public final class Service implements AutoCloseable {
     builder.route().post("/v1/settle").build(new WholeAnswer(decisions::settle));
     builder
         .route()
-        .path("/v1/gate/{rule}")
+        .path("/v1/gate/{rules}")
         .build(new ProblemInHeader(new WholeAnswer(decisions::gate), new ErrorResponses()));
     builder.route().get(Intake.LIVE).build(probes::live);
     builder.route().get("/health/ready").build(probes::ready);

@@ -126,7 +126,7 @@ class AdminTokenTest {
    */
   @Test
   void receiptsAreNotSealedWithTheAdminToken() {
-    String call = "{\"rule\":\"SecureLogin\",\"identity\":{\"login\":\"ann\"}}";
+    String call = "{\"rule\":\"SecureLogin\",\"identity\":{\"login\":\"ann\"},\"receipt\":true}";
     String receipt = sluice.post("/v1/check", call).json().path("receipt").asText();
 
     try (Sluice other = Sluice.start()) {

@@ -40,8 +40,8 @@ class BadInputTest {
       delimiter = '|',
       quoteCharacter = '`',
       value = {
-        "`` | body: empty (expected: a JSON object with [rule, rules, identity, cost, costs, id, intent])",
-        "[] | body: not an object (expected: a JSON object with [rule, rules, identity, cost, costs, id, intent])",
+        "`` | body: empty (expected: a JSON object with [rule, rules, identity, cost, costs, id, intent, receipt])",
+        "[] | body: not an object (expected: a JSON object with [rule, rules, identity, cost, costs, id, intent, receipt])",
         "{} | rule: missing (expected: rule with a name, or rules with several); identity: missing (expected: an object such as {\"login\": \"ann\"})",
         "{\"rule\":1} | rule: a number (expected: a string); identity: missing (expected: an object such as {\"login\": \"ann\"})",
         "{\"rule\":\"SecureLogin\"} | identity: missing (expected: an object such as {\"login\": \"ann\"})",
@@ -254,7 +254,9 @@ class BadInputTest {
   void aSettlementByARuleThatTookNothingIsRefusedAndSettlesNothing() {
     String receipt =
         sluice
-            .post("/v1/check", "{\"rule\":\"SecureLogin\",\"identity\":{\"login\":\"settler\"}}")
+            .post(
+                "/v1/check",
+                "{\"rule\":\"SecureLogin\",\"identity\":{\"login\":\"settler\"},\"receipt\":true}")
             .json()
             .path("receipt")
             .asText();

@@ -28,7 +28,7 @@ class CostsTest {
 
   private final String caller = "k" + callers.incrementAndGet(); // of each test another
   private final String call =
-      "{'rules':['requests','tokens'],'identity':{'key':'%s'},'costs':{'tokens':1200}}"
+      "{'rules':['requests','tokens'],'identity':{'key':'%s'},'costs':{'tokens':1200},'receipt':true}"
           .formatted(caller);
 
   @BeforeAll
@@ -160,7 +160,7 @@ class CostsTest {
   @Test
   void aCostByARuleFromWhichTheCallerIsExemptChangesNothing() {
     JsonNode decision =
-        post("/v1/check", "{'rules':['words','tokens'],'identity':{'key':'partner'}}");
+        post("/v1/check", "{'rules':['words','tokens'],'identity':{'key':'partner'},'receipt':true}");
 
     assertThat(settle(decision, "'costs':{'words':900,'tokens':7}"))
         .isEqualTo("{\"settled\":true}");

@@ -54,7 +54,7 @@ class FuzzTest {
             "{\"rules\":[\"SecureLogin\",\"Api\"],\"identity\":{\"login\":\"Zoë\",\"apiKey\":\"\\u00e9\\n\"},\"intent\":\"peek\"}",
             "{\"rule\":\"Everyone\",\"identity\":{\"ip\":\"2001:db8::7\"},\"cost\":4503599627370496}",
             "{\"rules\":[\"SecureLogin\",\"Api\"],\"identity\":{\"login\":\"a\",\"apiKey\":\"k\"},\"costs\":{\"Api\":7,\"SecureLogin\":0}}",
-            "{\"rule\":\"PromoQuery\",\"identity\":{\"member\":\"a\",\"promo\":\"😀\"},\"intent\":\"record\"}");
+            "{\"rule\":\"PromoQuery\",\"identity\":{\"member\":\"a\",\"promo\":\"😀\"},\"intent\":\"record\",\"receipt\":true}");
 
     Mutator.feedBytes("CheckRequest.parse", samples, BAD_INPUT, body -> answered(body, facets));
   }
@@ -62,7 +62,7 @@ class FuzzTest {
   /** Also writes the answer to a bad body: that must not fail either, whatever it quotes. */
   private static Call answered(byte[] body, RequestFacets facets) {
     try {
-      return CheckRequest.parse(body, facets);
+      return CheckRequest.parse(body, facets).call();
     } catch (BadInput e) {
       int length = Replies.problemBytes(HttpStatus.BAD_REQUEST, e.errors()).length;
       assertThat(length).isLessThanOrEqualTo(Replies.LARGEST_PROBLEM);

@@ -15,7 +15,8 @@ import org.junit.jupiter.api.Test;
 
 /** What callers, operators and scrapers are told while the store does not answer. */
 class OutageTest {
-  private static final String CALL = "{\"rule\":\"SecureLogin\",\"identity\":{\"login\":\"ann\"}}";
+  private static final String CALL =
+      "{\"rule\":\"SecureLogin\",\"identity\":{\"login\":\"ann\"},\"receipt\":true}";
 
   @Test
   void aLocallyCountedCallSaysSoAndADenialIs429() {
@@ -92,7 +93,7 @@ class OutageTest {
   @Test
   void anIdOfAnotherQuestionIs422() {
     try (Sluice sluice = Sluice.start(new StoreInAnOutage())) {
-      Sluice.Answer answer = sluice.post("/v1/check", CALL.replace("}}", "},\"id\":\"reused\"}"));
+      Sluice.Answer answer = sluice.post("/v1/check", CALL.replace("},", "},\"id\":\"reused\","));
 
       assertThat(answer.status()).isEqualTo(422);
       assertThat(answer.errors())

@@ -120,8 +120,27 @@ class RoutesTest {
   }
 
   @Test
+  void onlyACallThatAsksForAReceiptHasOne() {
+    String call = "{\"rule\":\"SecureLogin\",\"identity\":{\"login\":\"gil\"}%s}";
+
+    assertThat(sluice.post("/v1/check", call.formatted("")).json().path("receipt").isNull())
+        .isTrue();
+    assertThat(
+            sluice
+                .post("/v1/check", call.formatted(",\"intent\":\"reserve\""))
+                .json()
+                .path("receipt")
+                .isTextual())
+        .as("a reservation has to be settled")
+        .isTrue();
+    assertThat(sluice.post("/v1/check", call.formatted(",\"receipt\":1")).errors())
+        .containsExactly("receipt: a number (expected: true or false)");
+  }
+
+  @Test
   void aSettledReceiptGivesBackOnce() {
-    String receipt = check("SecureLogin", "login", "gus").json().path("receipt").asText();
+    String call = "{\"rule\":\"SecureLogin\",\"identity\":{\"login\":\"gus\"},\"receipt\":true}";
+    String receipt = sluice.post("/v1/check", call).json().path("receipt").asText();
     String body = "{\"receipt\":\"" + receipt + "\",\"cost\":0}";
 
     assertThat(sluice.post("/v1/settle", body).json().path("settled").asBoolean()).isTrue();
@@ -161,6 +180,33 @@ class RoutesTest {
     assertThat(denied.header("RateLimit")).startsWith("\"PromoQuery\";r=0;t=");
     assertThat(Integer.parseInt(denied.header("Retry-After"))).isBetween(55, 60);
     assertThat(denied.json().path("violated-policies").get(0).asText()).isEqualTo("PromoQuery");
+  }
+
+  @Test
+  void aGateOfSeveralRulesCountsByAllOrNone() {
+    String path = "/v1/gate/PromoQuery,Api?promo=y";
+    int[] statuses = new int[12];
+    for (int i = 0; i < statuses.length; i++) {
+      statuses[i] =
+          sluice
+              .send(
+                  sluice
+                      .request("GET", path)
+                      .header("X-Member-Code", "kim")
+                      .header("X-Api-Key", "several"))
+              .status();
+    }
+
+    assertThat(statuses).startsWith(200).endsWith(429, 429);
+    JsonNode api =
+        sluice.send(sluice.admin("GET", "/v1/accounts/Api?apiKey=several")).json().path("balances");
+    assertThat(api.get(2).path("remaining").asInt())
+        .as("what the other rule refused is not counted")
+        .isEqualTo(100_000 - 10);
+    Sluice.Answer unknown = sluice.get("/v1/gate/Api,Apj,");
+    assertThat(unknown.status()).isEqualTo(404);
+    assertThat(unknown.errors())
+        .containsExactly("rule 'Apj': unknown (did you mean 'Api'?)", "rule '': unknown");
   }
 
   @Test

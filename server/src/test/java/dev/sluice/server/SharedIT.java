@@ -107,7 +107,8 @@ class SharedIT {
   }
 
   private static String call(String login) {
-    return "{\"rule\":\"SecureLogin\",\"identity\":{\"login\":\"%s\"},\"cost\":2}".formatted(login);
+    return "{\"rule\":\"SecureLogin\",\"identity\":{\"login\":\"%s\"},\"cost\":2,\"receipt\":true}"
+        .formatted(login);
   }
 
   private static Sluice.Answer settle(Sluice sluice, String receipt) {

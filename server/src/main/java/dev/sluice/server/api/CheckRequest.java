@@ -22,7 +22,7 @@ import org.jspecify.annotations.Nullable;
 /** The body of {@code POST /v1/check}, on its way to become a call. Used by one thread. */
 public final class CheckRequest {
   private static final List<String> MEMBERS =
-      List.of("rule", "rules", "identity", "cost", "costs", "id", "intent");
+      List.of("rule", "rules", "identity", "cost", "costs", "id", "intent", "receipt");
   private static final List<Intent> INTENTS = List.of(Intent.values());
   private static final int LONGEST_INTENT = 32;
   private static final Identity SOMEBODY = Identity.of("x", "y");
@@ -35,11 +35,19 @@ public final class CheckRequest {
   private Map<String, Long> costs = Map.of();
   private @Nullable String id;
   private Intent intent = Intent.TAKE;
+  private boolean receipt;
 
   private CheckRequest() {}
 
+  /**
+   * A call, and whether its client wants a receipt.
+   *
+   * @param receipt whether the answer has one; a reservation is of no use without
+   */
+  public record Check(Call call, boolean receipt) {}
+
   /** The call in a body; {@link BadInput} names everything that is wrong. */
-  public static Call parse(byte[] body, RequestFacets known) {
+  public static Check parse(byte[] body, RequestFacets known) {
     CheckRequest request = new CheckRequest();
     List<String> errors = new ArrayList<>(JsonInput.read(body, MEMBERS, request::member));
     List<String> names = request.names(errors);
@@ -52,7 +60,8 @@ public final class CheckRequest {
     if (!errors.isEmpty()) {
       throw new BadInput(errors, others == 0);
     }
-    return new Call(names, identity, request.cost, request.costs, request.id, request.intent);
+    Call call = new Call(names, identity, request.cost, request.costs, request.id, request.intent);
+    return new Check(call, request.receipt || request.intent == Intent.RESERVE);
   }
 
   private void member(String name, JsonInput input) throws IOException {
@@ -83,6 +92,7 @@ public final class CheckRequest {
       }
       case "id" -> id = checkedId(input);
       case "intent" -> intent = checkedIntent(input);
+      case "receipt" -> receipt = input.flag(name);
       default -> throw new IllegalStateException(name);
     }
   }
@@ -175,6 +185,19 @@ public final class CheckRequest {
             "%s: %s (expected: one of %s)"
                 .formatted(JsonInput.path("costs", rule), found, Text.listed(rules)));
       }
+    }
+  }
+
+  /** Refuses names of which one is no rule, or that are too many. */
+  static void checkKnown(List<String> names, Rules rules) {
+    if (names.size() > Bounds.MOST_RULES) {
+      throw new BadInput(
+          "rules: %,d (expected: at most %d)".formatted(names.size(), Bounds.MOST_RULES));
+    }
+    List<String> errors = new ArrayList<>();
+    unknown(names, rules, errors);
+    if (!errors.isEmpty()) {
+      throw new BadInput(errors, true);
     }
   }
 

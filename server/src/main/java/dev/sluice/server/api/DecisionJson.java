@@ -54,7 +54,11 @@ public final class DecisionJson {
       json.writeNullField("rule");
       json.writeNullField("limit");
       json.writeNullField("remaining");
-      json.writeNumberField("retryAfterMs", 0);
+      if (decision.allowed()) {
+        json.writeNumberField("retryAfterMs", 0);
+      } else {
+        json.writeNullField("retryAfterMs"); // nobody knows when the store will answer again
+      }
       json.writeNullField("resetAfterMs");
     }
     json.writeBooleanField("locked", decision.locked());

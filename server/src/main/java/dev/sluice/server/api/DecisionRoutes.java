@@ -16,7 +16,6 @@ import dev.sluice.Identity;
 import dev.sluice.Settled;
 import dev.sluice.http.HttpAnswer;
 import dev.sluice.http.RequestFacets;
-import dev.sluice.server.http.BadInput;
 import dev.sluice.server.http.Body;
 import dev.sluice.server.http.Replies;
 import dev.sluice.server.http.Settings;
@@ -49,14 +48,17 @@ public final class DecisionRoutes {
 
   private CompletionStage<HttpResponse> check(byte[] body) {
     RequestFacets facets = edge.facets();
+    CheckRequest.Check check = CheckRequest.parse(body, facets);
     return edge.limiter()
-        .decideAsync(CheckRequest.parse(body, facets), facets.rules())
-        .thenApply(this::checked);
+        .decideAsync(check.call(), facets.rules())
+        .thenApply(decision -> checked(decision, check.receipt()));
   }
 
-  private HttpResponse checked(Decision decision) {
+  private HttpResponse checked(Decision decision, boolean wantsReceipt) {
     String receipt =
-        decision instanceof Decision.Allowed allowed ? receipts.seal(allowed.receipt()) : null;
+        wantsReceipt && decision instanceof Decision.Allowed allowed
+            ? receipts.seal(allowed.receipt())
+            : null;
     return Replies.ok(json -> DecisionJson.write(json, decision, receipt));
   }
 
@@ -80,17 +82,15 @@ public final class DecisionRoutes {
         });
   }
 
-  /** {@code ANY /v1/gate/{rule}}. */
+  /** {@code ANY /v1/gate/{rules}}: one rule, or several with commas between them. */
   public HttpResponse gate(ServiceRequestContext ctx, HttpRequest request) {
-    String rule = String.valueOf(ctx.pathParam("rule"));
+    List<String> rules = List.of(String.valueOf(ctx.pathParam("rules")).split(",", -1));
     RequestFacets facets = edge.facets();
-    if (facets.rules().find(rule) == null) {
-      throw new BadInput(List.of(CheckRequest.unknown(rule, facets.rules())), true);
-    }
-    Identity identity = facets.identity(List.of(rule), CallerFacets.parts(ctx));
+    CheckRequest.checkKnown(rules, facets.rules());
+    Identity identity = facets.identity(rules, CallerFacets.parts(ctx));
     Body.drop(request);
     CompletionStage<Decision> decision =
-        edge.limiter().decideAsync(Call.of(rule, identity), facets.rules());
+        edge.limiter().decideAsync(Call.of(rules, identity), facets.rules());
     boolean head = ctx.method() == HttpMethod.HEAD;
     return HttpResponse.of(decision.thenApply(decided -> gated(decided, head)));
   }

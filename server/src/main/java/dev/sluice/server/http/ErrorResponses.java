@@ -14,6 +14,7 @@ import com.linecorp.armeria.server.ServerErrorHandler;
 import com.linecorp.armeria.server.ServiceConfig;
 import com.linecorp.armeria.server.ServiceRequestContext;
 import dev.sluice.IdReusedException;
+import dev.sluice.UnknownRuleException;
 import dev.sluice.http.UnreadableRequest;
 import dev.sluice.internal.Stages;
 import dev.sluice.store.StoreException;
@@ -36,6 +37,9 @@ public final class ErrorResponses implements ServerErrorHandler {
     }
     if (cause instanceof UnreadableRequest unreadable) {
       return Replies.problem(HttpStatus.BAD_REQUEST, unreadable.errors());
+    }
+    if (cause instanceof UnknownRuleException) {
+      return Replies.problem(HttpStatus.NOT_FOUND, String.valueOf(cause.getMessage()));
     }
     if (cause instanceof IdReusedException) {
       return Replies.problem(HttpStatus.UNPROCESSABLE_ENTITY, String.valueOf(cause.getMessage()));

@@ -154,6 +154,15 @@ public final class JsonInput {
     return json.getText();
   }
 
+  /** True or false; otherwise an error, and false. */
+  public boolean flag(String name) throws IOException {
+    if (json.currentToken() != JsonToken.VALUE_TRUE
+        && json.currentToken() != JsonToken.VALUE_FALSE) {
+      wrong(name, "true or false");
+    }
+    return json.currentToken() == JsonToken.VALUE_TRUE;
+  }
+
   /** A whole number from 0 to 2^52; otherwise an error, and null. */
   public @Nullable Long number(String name) throws IOException {
     String expected = "a whole number, 0 to 2^52";

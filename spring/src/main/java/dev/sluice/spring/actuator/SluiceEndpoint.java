@@ -1,7 +1,6 @@
 package dev.sluice.spring.actuator;
 
 import dev.sluice.Identity;
-import dev.sluice.Lifted;
 import dev.sluice.Limiter;
 import dev.sluice.LockPage;
 import dev.sluice.Restriction;
@@ -185,7 +184,7 @@ public class SluiceEndpoint {
             audit("lock lifted", lifted, target, caller);
             Outlook now = outlook(target);
             Map<String, Object> told = told("lifted", lifted);
-            told.put("says", new Lifted(lifted, now.decision()).inWords());
+            told.put("says", limiter.lifted(lifted, rule, now.decision()).inWords());
             told.put("now", now.told());
             return told;
           }

@@ -117,7 +117,7 @@ final class ServletLogins implements MethodInterceptor, LoginGuard.Post {
         .ifPresent(
             until -> {
               if (request != null) {
-                request.setAttribute(LoginRefusedException.RESTRICTED_UNTIL, until);
+                request.setAttribute(LoginRefusedException.RESTRICTED_UNTIL, until.toEpochMilli());
               }
             });
   }
