@@ -1,13 +1,10 @@
 package dev.sluice;
 
 import dev.sluice.internal.InvalidValueException;
-import dev.sluice.internal.Network;
-import dev.sluice.internal.Text;
 import java.util.Collections;
 import java.util.EnumSet;
 import java.util.Map;
 import java.util.Set;
-import org.jspecify.annotations.Nullable;
 
 /**
  * Where one facet of who asks comes from, and the form in which its values are counted.
@@ -75,24 +72,6 @@ public record Facet(
   public static boolean isAddress(String name, Map<String, Facet> facets) {
     Facet facet = facets.get(name);
     return facet == null ? name.equals(ADDRESS) : facet.source == Source.CLIENT_ADDRESS;
-  }
-
-  /**
-   * The addresses that a value stands for in {@code exempt} or {@code when} of a rule; null if it
-   * is compared as text. What would match nobody is refused: something else than addresses for a
-   * facet that holds them, and a range for one that does not.
-   */
-  public static @Nullable Network range(String name, String value, Map<String, Facet> facets) {
-    if (isAddress(name, facets)) {
-      return Network.parse(value);
-    }
-    if (value.indexOf('/') >= 0 && Network.ofCaller(value) != null) {
-      throw InvalidValueException.of(
-          null,
-          "the range %s".formatted(Text.quoted(value)),
-          "ranges only for a facet that is client-address");
-    }
-    return null;
   }
 
   /** A value in the form in which it is counted; doing so twice changes nothing more. */

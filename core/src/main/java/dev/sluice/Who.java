@@ -41,7 +41,7 @@ final class Who {
       String rule, String key, String name, String value, Map<String, Facet> facets) {
     Facet facet = facets.get(name);
     try {
-      Network range = Facet.range(name, value, facets);
+      Network range = Network.matching(Facet.isAddress(name, facets), value);
       String text = facet == null ? value : facet.canonical(value);
       String kept = Identity.kept(text, facet != null && facet.secret());
       return new Wanted(name, text, kept, range);

@@ -1,99 +1,73 @@
 package dev.sluice;
 
-import static com.tngtech.archunit.core.domain.JavaClass.Predicates.resideInAPackage;
-import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.classes;
-import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.noClasses;
-import static com.tngtech.archunit.library.dependencies.SlicesRuleDefinition.slices;
+import static org.assertj.core.api.Assertions.assertThat;
 
-import com.tngtech.archunit.core.domain.JavaClass;
-import com.tngtech.archunit.core.importer.ImportOption.DoNotIncludeTests;
-import com.tngtech.archunit.junit.AnalyzeClasses;
-import com.tngtech.archunit.junit.ArchTest;
-import com.tngtech.archunit.lang.ArchCondition;
-import com.tngtech.archunit.lang.ArchRule;
-import com.tngtech.archunit.lang.ConditionEvents;
-import com.tngtech.archunit.lang.SimpleConditionEvent;
-import com.tngtech.archunit.library.dependencies.SliceAssignment;
-import com.tngtech.archunit.library.dependencies.SliceIdentifier;
-import org.jspecify.annotations.NullMarked;
+import dev.sluice.testing.Rooms;
+import org.junit.jupiter.api.Test;
 
-/** The walls between the packages of core: who may know whom. */
-@AnalyzeClasses(packages = "dev.sluice", importOptions = DoNotIncludeTests.class)
+/** Who may know whom among the packages of core. */
 class RoomsTest {
+  private static final String API = "dev.sluice";
 
-  private static final String WORDS = "dev.sluice";
-
-  /** What a store implements; users and stores share the words, so both are one room. */
+  /** What a store implements: users and stores share the types of the API, so both are one room. */
   private static final String STORE = "dev.sluice.store";
 
   private static final String MEMORY = "dev.sluice.memory..";
   private static final String RULES = "dev.sluice.rules..";
   private static final String HTTP = "dev.sluice.http..";
+  private static final String OUTAGE = "dev.sluice.outage..";
 
-  @ArchTest
-  static final ArchRule packagesHaveNoCycles =
-      slices().assignedFrom(new EachPackage()).should().beFreeOfCycles().allowEmptyShould(true);
+  private final Rooms rooms = Rooms.of(API);
 
-  @ArchTest static final ArchRule wordsKnowNoRoom = roomKnowsNone(WORDS, MEMORY, RULES, HTTP);
-
-  @ArchTest static final ArchRule memoryKnowsNoOtherRoom = roomKnowsNone(MEMORY, RULES, HTTP);
-
-  @ArchTest static final ArchRule rulesKnowNoOtherRoom = roomKnowsNone(RULES, MEMORY, HTTP);
-
-  @ArchTest static final ArchRule httpKnowsNoOtherRoom = roomKnowsNone(HTTP, MEMORY, RULES);
-
-  @ArchTest
-  static final ArchRule coreKnowsNoServerClientOrFramework =
-      roomKnowsNone(
-          "dev.sluice..",
-          "com.sun.net.httpserver..",
-          "io.lettuce..",
-          "jakarta.servlet..",
-          "java.net.http..",
-          "javax.servlet..",
-          "org.springframework..");
-
-  @ArchTest
-  static final ArchRule everyPackageIsNullMarked =
-      classes().should(new LiveInANullMarkedPackage()).allowEmptyShould(true);
-
-  private static ArchRule roomKnowsNone(String room, String... others) {
-    return noClasses()
-        .that(resideInAPackage(room))
-        .should()
-        .dependOnClassesThat()
-        .resideInAnyPackage(others)
-        .allowEmptyShould(true);
+  @Test
+  void packagesHaveNoCycles() {
+    rooms.haveNoCycles(name -> name.equals(STORE) ? API : name);
   }
 
-  /** A slice for each package: the usual patterns leave out the one at the root. */
-  private static final class EachPackage implements SliceAssignment {
+  @Test
+  void theApiKnowsNoOtherRoom() {
+    rooms.knowNone(API, MEMORY, RULES, HTTP, OUTAGE);
+    rooms.knowNone(STORE, MEMORY, RULES, HTTP, OUTAGE);
+  }
 
-    @Override
-    public SliceIdentifier getIdentifierOf(JavaClass type) {
-      String name = type.getPackageName();
-      return SliceIdentifier.of(name.equals(STORE) ? WORDS : name);
-    }
+  @Test
+  void roomsDoNotKnowOneAnother() {
+    rooms.knowNone(MEMORY, RULES, HTTP, OUTAGE);
+    rooms.knowNone(RULES, MEMORY, HTTP, OUTAGE);
+    rooms.knowNone(HTTP, MEMORY, RULES, OUTAGE);
+    rooms.knowNone(OUTAGE, RULES, HTTP);
+  }
 
-    @Override
-    public String getDescription() {
-      return "each package";
+  @Test
+  void coreKnowsNoServerClientOrFramework() {
+    rooms.knowNone(
+        "dev.sluice..",
+        "com.sun.net.httpserver..",
+        "io.lettuce..",
+        "io.netty..",
+        "jakarta.servlet..",
+        "java.net.http..",
+        "javax.servlet..",
+        "org.springframework..");
+  }
+
+  @Test
+  void onlyTheOutageRoomNeedsCaffeine() {
+    for (String room : new String[] {API, STORE, MEMORY, RULES, HTTP}) {
+      rooms.knowNone(room, "com.github.benmanes.caffeine..");
     }
   }
 
-  private static final class LiveInANullMarkedPackage extends ArchCondition<JavaClass> {
-
-    LiveInANullMarkedPackage() {
-      super("live in a package that is @NullMarked");
+  @Test
+  void theApiShowsNothingInternal() {
+    for (String room : new String[] {API, STORE, "dev.sluice.memory", "dev.sluice.http"}) {
+      assertThat(rooms.showing(room, "dev.sluice.internal.", "dev.sluice.outage.")).isEmpty();
     }
+  }
 
-    @Override
-    public void check(JavaClass type, ConditionEvents events) {
-      boolean marked = type.getPackage().isAnnotatedWith(NullMarked.class);
-      String message =
-          "%s: package %s is %s@NullMarked"
-              .formatted(type.getName(), type.getPackageName(), marked ? "" : "not ");
-      events.add(new SimpleConditionEvent(type, marked, message));
-    }
+  @Test
+  void packagesAreNullMarkedAndNotCrowded() {
+    assertThat(rooms.notNullMarked()).isEmpty();
+    assertThat(rooms.crowded()).as("what users type stays in one package").containsOnlyKeys(API);
   }
 }

@@ -161,7 +161,7 @@ public final class ClientAddress {
 
   private static Stream<Network> ranges(Map<String, String> who, Map<String, Facet> facets) {
     return who.entrySet().stream()
-        .map(each -> Facet.range(each.getKey(), each.getValue(), facets))
+        .map(each -> Network.matching(Facet.isAddress(each.getKey(), facets), each.getValue()))
         .filter(Objects::nonNull)
         .map(Objects::requireNonNull);
   }

@@ -71,6 +71,26 @@ public record Network(Address first, int bits) {
     return InvalidValueException.of(null, Text.quoted(text), expected);
   }
 
+  /**
+   * The addresses that a value stands for in {@code exempt} or {@code when} of a rule; null if it
+   * is compared as text. Values that would match nobody are refused: something else than addresses
+   * for a facet that holds them, and a range for one that does not.
+   *
+   * @param isAddress whether the facet holds client addresses
+   */
+  public static @Nullable Network matching(boolean isAddress, String value) {
+    if (isAddress) {
+      return parse(value);
+    }
+    if (value.indexOf('/') >= 0 && ofCaller(value) != null) {
+      throw InvalidValueException.of(
+          null,
+          "the range " + Text.quoted(value),
+          "ranges only for a facet that is client-address");
+    }
+    return null;
+  }
+
   /** As it is written: {@code 192.0.2.1} for one address, {@code 10.0.0.0/8} for more. */
   @Override
   public String toString() {

@@ -239,7 +239,7 @@ final class RuleReader {
     boolean secret = known != null && known.secret();
     Network range;
     try {
-      range = Facet.range(facet, value, facets);
+      range = Network.matching(Facet.isAddress(facet, facets), value);
     } catch (InvalidValueException unfit) {
       values.build(
           facet,

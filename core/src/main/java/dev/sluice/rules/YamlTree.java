@@ -10,7 +10,6 @@ import java.util.Optional;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.snakeyaml.engine.v2.api.LoadSettings;
-import org.snakeyaml.engine.v2.api.lowlevel.Parse;
 import org.snakeyaml.engine.v2.common.Anchor;
 import org.snakeyaml.engine.v2.events.AliasEvent;
 import org.snakeyaml.engine.v2.events.CollectionStartEvent;
@@ -21,6 +20,8 @@ import org.snakeyaml.engine.v2.events.ScalarEvent;
 import org.snakeyaml.engine.v2.exceptions.MarkedYamlEngineException;
 import org.snakeyaml.engine.v2.exceptions.ReaderException;
 import org.snakeyaml.engine.v2.exceptions.YamlEngineException;
+import org.snakeyaml.engine.v2.parser.ParserImpl;
+import org.snakeyaml.engine.v2.scanner.StreamReader;
 
 /** Reads the text of a YAML file into a tree whose every part knows its line. */
 final class YamlTree {
@@ -49,7 +50,8 @@ final class YamlTree {
     LoadSettings settings =
         LoadSettings.builder().setLabel(file).setCodePointLimit(Integer.MAX_VALUE).build();
     try {
-      return new YamlTree(file, new Parse(settings).parseString(text).iterator()).document();
+      return new YamlTree(file, new ParserImpl(settings, new StreamReader(settings, text)))
+          .document();
     } catch (MarkedYamlEngineException e) {
       int line = e.getProblemMark().map(mark -> mark.getLine() + 1).orElse(0);
       throw malformed(file, text, line, String.valueOf(e.getProblem()));

@@ -77,7 +77,7 @@ public final class Service implements AutoCloseable {
             settings.mostInFlight(),
             settings.mostRequestBytes(),
             Runtime.getRuntime().maxMemory() / BODIES_SHARE,
-            meters);
+            meters::overloaded);
     CallerFacets edge = new CallerFacets(limiter, settings.client());
     DecisionRoutes decisions = new DecisionRoutes(edge, new Receipts(keys), settings);
     ServerBuilder builder = Server.builder();

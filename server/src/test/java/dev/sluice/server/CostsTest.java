@@ -160,7 +160,9 @@ class CostsTest {
   @Test
   void aCostByARuleFromWhichTheCallerIsExemptChangesNothing() {
     JsonNode decision =
-        post("/v1/check", "{'rules':['words','tokens'],'identity':{'key':'partner'},'receipt':true}");
+        post(
+            "/v1/check",
+            "{'rules':['words','tokens'],'identity':{'key':'partner'},'receipt':true}");
 
     assertThat(settle(decision, "'costs':{'words':900,'tokens':7}"))
         .isEqualTo("{\"settled\":true}");

@@ -6,7 +6,6 @@ import com.linecorp.armeria.common.HttpStatus;
 import com.linecorp.armeria.server.DecoratingHttpServiceFunction;
 import com.linecorp.armeria.server.HttpService;
 import com.linecorp.armeria.server.ServiceRequestContext;
-import dev.sluice.server.health.Meters;
 import java.time.Duration;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
@@ -24,7 +23,7 @@ public final class Intake implements DecoratingHttpServiceFunction {
   private final int most;
   private final int mostRequestBytes;
   private final long mostBytes;
-  private final Meters meters;
+  private final Runnable onOverload;
   private final AtomicInteger inFlight = new AtomicInteger();
   private final AtomicLong bytes = new AtomicLong();
   private volatile boolean draining;
@@ -40,11 +39,11 @@ public final class Intake implements DecoratingHttpServiceFunction {
    * @param mostRequestBytes what is kept of one body at most
    * @param mostBytes of all bodies at once, so that those who send slowly cannot fill the memory
    */
-  public Intake(int most, int mostRequestBytes, long mostBytes, Meters meters) {
+  public Intake(int most, int mostRequestBytes, long mostBytes, Runnable onOverload) {
     this.most = most;
     this.mostRequestBytes = mostRequestBytes;
     this.mostBytes = mostBytes;
-    this.meters = meters;
+    this.onOverload = onOverload;
   }
 
   public void drain() {
@@ -86,7 +85,7 @@ public final class Intake implements DecoratingHttpServiceFunction {
     if (tooMany || tooMuch) {
       leave(kept);
       Body.drop(request);
-      meters.overloaded();
+      onOverload.run();
       return Replies.problem(
           HttpStatus.SERVICE_UNAVAILABLE, "the service is overloaded; try again later");
     }
