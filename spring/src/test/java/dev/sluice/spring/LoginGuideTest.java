@@ -26,14 +26,14 @@ class LoginGuideTest {
       package shop;
       import org.springframework.boot.autoconfigure.SpringBootApplication;
       import org.springframework.context.annotation.Bean;
+      import org.springframework.core.annotation.Order;
       import org.springframework.security.config.annotation.web.builders.HttpSecurity;
       import org.springframework.security.web.SecurityFilterChain;
       @SpringBootApplication public class Application {
-        @Bean SecurityFilterChain chain(HttpSecurity http) throws Exception {
-          return http.authorizeHttpRequests(all -> all.requestMatchers("/secret").authenticated()
-                  .anyRequest().permitAll())
-              .csrf(csrf -> csrf.ignoringRequestMatchers("/own-login"))
-              .formLogin(form -> form.loginPage("/sign-in").permitAll())
+        @Bean @Order(0) SecurityFilterChain chain(HttpSecurity http) throws Exception {
+          return http.securityMatcher("/own-login")
+              .authorizeHttpRequests(all -> all.anyRequest().permitAll())
+              .csrf(csrf -> csrf.disable())
               .build();
         }
       }
@@ -51,7 +51,12 @@ class LoginGuideTest {
     assertThat(property.find()).isTrue();
     List<String> java = snippets("java", page);
 
-    Class<?> application = compile("LoginPage", java.get(0), "OwnLogin", java.get(1));
+    Class<?> application =
+        compile(
+            "LoginSecurity", java.get(0),
+            "LoginPage", java.get(1),
+            "OwnLogin", java.get(2),
+            "OperatorSecurity", java.get(3));
 
     Thread.currentThread().setContextClassLoader(application.getClassLoader());
     try (App app =
