@@ -57,26 +57,40 @@ public final class Gate {
     this.body = body;
   }
 
-  /** The call to these rules by whoever asks. */
-  public Call call(
-      Collection<String> names, Map<String, String> given, long cost, CallContext context) {
-    Rules rules = limiter.rules();
+  /** The rules in force. Read them once for each call, so that all parts of it agree. */
+  public Rules rules() {
+    return limiter.rules();
+  }
+
+  /**
+   * Finds the identity of the caller and prepares the call.
+   *
+   * @param rules the rules in force
+   * @param names those that the call is counted by
+   * @param given facets that an annotation or a login supplies
+   */
+  public PreparedCall call(
+      Rules rules,
+      Collection<String> names,
+      Map<String, String> given,
+      long cost,
+      CallContext context) {
     try {
       Identity identity = facets.identity(rules, names, given, context);
-      return Call.of(List.copyOf(names), identity).costing(cost);
+      return new PreparedCall(Call.of(List.copyOf(names), identity).costing(cost), rules);
     } catch (IllegalArgumentException e) {
       throw new UncountableException(e);
     }
   }
 
   /** Asks; whatever goes wrong is in the stage. */
-  public CompletionStage<Decision> ask(Call call) {
+  public CompletionStage<Decision> ask(PreparedCall prepared) {
     Observation observation =
         Observation.createNotStarted(Metrics.CALLS, observations)
             .contextualName("sluice call")
-            .highCardinalityKeyValue("rules", String.join(",", call.rules()))
+            .highCardinalityKeyValue("rules", String.join(",", prepared.ruleNames()))
             .start();
-    return stage(() -> limiter.decideAsync(call))
+    return stage(() -> limiter.decideAsync(prepared.call(), prepared.rules()))
         .handle(
             (decision, error) -> {
               if (error != null) {
@@ -101,12 +115,12 @@ public final class Gate {
   }
 
   /** Asks for several calls, all or nothing: what the first ones took is given back. */
-  public CompletionStage<List<Decision>> askAll(List<Call> calls) {
+  public CompletionStage<List<Decision>> askAll(List<PreparedCall> calls) {
     return askFrom(calls, 0, new ArrayList<>());
   }
 
   private CompletionStage<List<Decision>> askFrom(
-      List<Call> calls, int next, List<Decision> decisions) {
+      List<PreparedCall> calls, int next, List<Decision> decisions) {
     if (next == calls.size()) {
       return CompletableFuture.completedFuture(decisions);
     }

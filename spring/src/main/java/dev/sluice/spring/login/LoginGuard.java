@@ -1,7 +1,6 @@
 package dev.sluice.spring.login;
 
 import dev.sluice.Balance;
-import dev.sluice.Call;
 import dev.sluice.Decision;
 import dev.sluice.Intent;
 import dev.sluice.Rule;
@@ -13,6 +12,7 @@ import dev.sluice.spring.SluiceProperties.Login;
 import dev.sluice.spring.call.CallContext;
 import dev.sluice.spring.call.EdgeRequest;
 import dev.sluice.spring.call.Gate;
+import dev.sluice.spring.call.PreparedCall;
 import java.nio.ByteBuffer;
 import java.time.Instant;
 import java.util.List;
@@ -89,7 +89,7 @@ public final class LoginGuard {
   private CompletionStage<Try> begin(
       @Nullable Object exchange, @Nullable String typed, @Nullable String secret) {
     EdgeRequest request = request(exchange);
-    Rules rules = gate.limiter().rules();
+    Rules rules = gate.rules();
     String facet = settings.facet();
     String login = typed == null ? null : LoginName.of(facet, typed, rules.facets().get(facet));
     List<String> names =
@@ -105,7 +105,7 @@ public final class LoginGuard {
           new Try(this, null, request, null, null, null, null));
     }
     Map<String, String> given = login == null ? Map.of() : Map.of(facet, login);
-    Call call = gate.call(names, given, 1, new CallContext(request, null));
+    PreparedCall call = gate.call(rules, names, given, 1, new CallContext(request, null));
     if (digest == null || !right.contains(digest)) {
       return reserve(call, request, login, digest);
     }
@@ -119,11 +119,11 @@ public final class LoginGuard {
   }
 
   private CompletionStage<Try> reserve(
-      Call call,
+      PreparedCall call,
       @Nullable EdgeRequest request,
       @Nullable String login,
       @Nullable ByteBuffer digest) {
-    Call reserving = call.reserving();
+    PreparedCall reserving = call.reserving();
     return gate.ask(reserving)
         .thenApply(decision -> new Try(this, reserving, request, decision, login, digest, null));
   }
@@ -202,7 +202,7 @@ public final class LoginGuard {
   /** One login on its way. Ends once; what is told of its end later is ignored. Thread-safe. */
   public static final class Try {
     private final LoginGuard guard;
-    private final @Nullable Call call;
+    private final @Nullable PreparedCall call;
     private final @Nullable EdgeRequest request;
     private final @Nullable Decision decision;
     private final @Nullable String login;
@@ -212,7 +212,7 @@ public final class LoginGuard {
 
     private Try(
         LoginGuard guard,
-        @Nullable Call call,
+        @Nullable PreparedCall call,
         @Nullable EdgeRequest request,
         @Nullable Decision decision,
         @Nullable String login,
@@ -247,7 +247,7 @@ public final class LoginGuard {
     /** The refusal, as Sluice answers it everywhere. */
     public RateLimitedException refusal() {
       Decision denied = denied();
-      return guard.gate.refused(Objects.requireNonNull(call).rules(), denied, request);
+      return guard.gate.refused(Objects.requireNonNull(call).ruleNames(), denied, request);
     }
 
     /** Adds the header fields of the refusal to an answer that does not say no, as a redirect. */
@@ -268,7 +268,7 @@ public final class LoginGuard {
       if (cookie != null) {
         guard.bad.add(cookie);
       }
-      Call asked = call;
+      PreparedCall asked = call;
       Decision taken = decision;
       CompletionStage<Decision> counted =
           taken instanceof Decision.Allowed && isReserved()
@@ -295,7 +295,7 @@ public final class LoginGuard {
     }
 
     private boolean isReserved() {
-      return call != null && call.intent() == Intent.RESERVE;
+      return call != null && call.call().intent() == Intent.RESERVE;
     }
 
     private static boolean isUsedUp(Decision decision) {
