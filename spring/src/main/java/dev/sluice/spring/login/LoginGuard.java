@@ -184,6 +184,10 @@ public final class LoginGuard {
     return null;
   }
 
+  private Instant now() {
+    return gate.limiter().clock().instant();
+  }
+
   private static <T> CompletionStage<T> off(CompletionStage<T> stage) {
     return stage.toCompletableFuture().isDone() ? stage : stage.thenApplyAsync(done -> done);
   }
@@ -237,11 +241,16 @@ public final class LoginGuard {
     }
 
     /** The decision that refused it. */
-    public Decision denied() {
+    private Decision denied() {
       if (call == null || decision == null) {
         throw new IllegalStateException("the try was not refused");
       }
       return decision;
+    }
+
+    /** What a login page shows after the refusal. */
+    Refusal refusalForPage() {
+      return Refusal.of(denied(), guard.now());
     }
 
     /** The refusal, as Sluice answers it everywhere. */
@@ -257,7 +266,10 @@ public final class LoginGuard {
       }
     }
 
-    /** The password was wrong. Says until when the caller is locked, if that was the last try. */
+    /**
+     * Counts the failed login. If it began a lock, returns when the caller can log in again: when
+     * the lock has ended and the limit has room for another try.
+     */
     public CompletionStage<Optional<Instant>> failed() {
       if (call == null || decision == null || !ended.compareAndSet(false, true)) {
         return CompletableFuture.completedFuture(Optional.empty());
@@ -284,7 +296,9 @@ public final class LoginGuard {
               .thenApply(
                   now -> {
                     guard.gate.tell(request, List.of(now));
-                    return now.restrictedUntil();
+                    return now.locked()
+                        ? Optional.of(Refusal.passesAt(now, guard.now()))
+                        : Optional.<Instant>empty();
                   })
               .exceptionally(this::lost));
     }
