@@ -151,7 +151,7 @@ class StartFailureTest {
     checkFails(
         output,
         Plain.class,
-        "  sluice.trusted-proxies: trusted proxy: '10.0.0.0/99' (",
+        "  sluice.trusted-proxies: '10.0.0.0/99' (",
         action,
         "sluice.trusted-proxies=10.0.0.0/99");
     checkFails(output, Plain.class, "  sluice.store: 'mysql' (", action, "sluice.store=mysql");
