@@ -3,6 +3,7 @@ package dev.sluice;
 import dev.sluice.internal.Durations;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.List;
 import java.util.Optional;
 
 /**
@@ -45,6 +46,34 @@ public record Balance(
         resetAfterMicros,
         lockedUntilMicros,
         0);
+  }
+
+  /**
+   * Of several balances, the one to report to the caller: the one to wait longest for, else the
+   * tightest. Rules in shadow mode do not count; empty if there are no others.
+   */
+  public static Optional<Balance> deciding(List<Balance> balances) {
+    Balance found = null;
+    for (Balance balance : balances) {
+      if (balance.enforced && (found == null || balance.decidesBefore(found))) {
+        found = balance;
+      }
+    }
+    return Optional.ofNullable(found);
+  }
+
+  private boolean decidesBefore(Balance other) {
+    if (retryAfterMicros != other.retryAfterMicros) {
+      return retryAfterMicros > other.retryAfterMicros;
+    }
+    // Cross-multiplied, so that 5 of 10 and 50 of 100 are equally tight.
+    long mine = Math.multiplyHigh(remaining, other.limit.quota());
+    long others = Math.multiplyHigh(other.remaining, limit.quota());
+    return mine < others
+        || (mine == others
+            && Long.compareUnsigned(
+                    remaining * other.limit.quota(), other.remaining * limit.quota())
+                < 0);
   }
 
   /** When the account's lock ends, in whole milliseconds, rounded up; empty if there is none. */

@@ -37,27 +37,7 @@ public sealed interface Decision {
 
   /** The balance to tell the caller about: the one to wait longest for, else the tightest. */
   default Optional<Balance> deciding() {
-    Balance found = null;
-    for (Balance balance : balances()) {
-      if (balance.enforced() && (found == null || decidesBefore(balance, found))) {
-        found = balance;
-      }
-    }
-    return Optional.ofNullable(found);
-  }
-
-  private static boolean decidesBefore(Balance a, Balance b) {
-    if (a.retryAfterMicros() != b.retryAfterMicros()) {
-      return a.retryAfterMicros() > b.retryAfterMicros();
-    }
-    // Cross-multiplied, so that 5 of 10 and 50 of 100 are equally tight.
-    return Math.multiplyHigh(a.remaining(), b.limit().quota())
-            < Math.multiplyHigh(b.remaining(), a.limit().quota())
-        || (Math.multiplyHigh(a.remaining(), b.limit().quota())
-                == Math.multiplyHigh(b.remaining(), a.limit().quota())
-            && Long.compareUnsigned(
-                    a.remaining() * b.limit().quota(), b.remaining() * a.limit().quota())
-                < 0);
+    return Balance.deciding(balances());
   }
 
   /**

@@ -467,6 +467,11 @@ public final class Limiter implements AutoCloseable {
                 page.locks().stream().filter(lock -> lock.account().equals(account)).findFirst());
   }
 
+  /** The clock of this limiter; accounts follow the store's clock. */
+  public InstantSource clock() {
+    return clock;
+  }
+
   /** The rules in force now. */
   public Rules rules() {
     return source.rules();

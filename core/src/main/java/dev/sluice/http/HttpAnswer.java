@@ -10,7 +10,6 @@ import java.time.temporal.ChronoUnit;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -33,21 +32,7 @@ public record HttpAnswer(int status, Map<String, String> headers, @Nullable Stri
 
   /** The answer to a decision. */
   public static HttpAnswer of(Decision decision, HeaderProfile profile) {
-    Map<String, String> headers = new LinkedHashMap<>(8);
-    Optional<Balance> deciding = decision.deciding();
-    if (deciding.isPresent()) {
-      if (profile.hasXRateLimit()) {
-        Balance balance = deciding.get();
-        headers.put("X-RateLimit-Limit", Long.toString(balance.limit().quota()));
-        headers.put("X-RateLimit-Remaining", Long.toString(usable(balance)));
-        headers.put("X-RateLimit-Reset", Long.toString(seconds(backMicros(balance))));
-      }
-      if (profile.hasDraft11()) {
-        List<Policy> policies = Policy.of(decision.balances());
-        headers.put("RateLimit-Policy", Policy.policyField(policies));
-        headers.put("RateLimit", Policy.limitField(policies));
-      }
-    }
+    Map<String, String> headers = headers(decision.balances(), profile);
     if (decision.allowed()) {
       return new HttpAnswer(200, headers, null);
     }
@@ -58,6 +43,28 @@ public record HttpAnswer(int status, Map<String, String> headers, @Nullable Stri
     }
     int status = unmetered ? 503 : 429;
     return new HttpAnswer(status, headers, problem(decision, status, retryMicros));
+  }
+
+  /**
+   * The header fields that report these balances to the client, in the order to send them; empty if
+   * no balance is enforced. A new map with every call.
+   */
+  public static Map<String, String> headers(List<Balance> balances, HeaderProfile profile) {
+    Map<String, String> headers = new LinkedHashMap<>(8);
+    Balance deciding = Balance.deciding(balances).orElse(null);
+    if (deciding != null) {
+      if (profile.hasXRateLimit()) {
+        headers.put("X-RateLimit-Limit", Long.toString(deciding.limit().quota()));
+        headers.put("X-RateLimit-Remaining", Long.toString(usable(deciding)));
+        headers.put("X-RateLimit-Reset", Long.toString(seconds(backMicros(deciding))));
+      }
+      if (profile.hasDraft11()) {
+        List<Policy> policies = Policy.of(balances);
+        headers.put("RateLimit-Policy", Policy.policyField(policies));
+        headers.put("RateLimit", Policy.limitField(policies));
+      }
+    }
+    return headers;
   }
 
   /** What is left for the client: nothing while a lock keeps it from what remains. */

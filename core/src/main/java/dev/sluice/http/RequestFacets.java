@@ -76,7 +76,9 @@ public final class RequestFacets {
     for (String rule : ruleNames) {
       for (Need need : needs.getOrDefault(rule, List.of())) {
         if (!found.containsKey(need.name)) {
-          read(need, request, found, problems);
+          if (need.facet != null) {
+            read(need.facet, client, request, found, problems);
+          }
           lacks |= need.lacking(found);
         }
       }
@@ -95,6 +97,24 @@ public final class RequestFacets {
       throw new UnreadableRequest(List.copyOf(problems.values()));
     }
     return identity;
+  }
+
+  /**
+   * The values of these facets, as far as a request has them, by their names.
+   *
+   * @throws UnreadableRequest if the request has a facet twice or malformed
+   */
+  public static Map<String, String> read(
+      Collection<Facet> facets, ClientAddress client, RequestParts request) {
+    Map<String, String> found = new TreeMap<>();
+    Map<String, String> problems = new LinkedHashMap<>(0);
+    for (Facet facet : facets) {
+      read(facet, client, request, found, problems);
+    }
+    if (!problems.isEmpty()) {
+      throw new UnreadableRequest(List.copyOf(problems.values()));
+    }
+    return found;
   }
 
   /** Complains about facets that the request lacks, unless the rule exempts the caller anyway. */
@@ -130,23 +150,23 @@ public final class RequestFacets {
     }
   }
 
-  private void read(
-      Need need, RequestParts request, Map<String, String> found, Map<String, String> problems) {
-    Facet facet = need.facet;
-    if (facet == null || facet.source() == Facet.Source.CALLER) {
-      return;
-    }
-    List<String> values = values(facet, request);
+  private static void read(
+      Facet facet,
+      ClientAddress client,
+      RequestParts request,
+      Map<String, String> found,
+      Map<String, String> problems) {
+    List<String> values = values(facet, client, request);
     String problem = null;
     if (values.size() > 1) {
       problem =
           "facet '%s': the request has %s %d times (expected: once)"
-              .formatted(need.name, place(facet), values.size());
+              .formatted(facet.name(), place(facet), values.size());
     } else if (!values.isEmpty()) {
       problem = check(facet, values.get(0), found);
     }
     if (problem != null) {
-      problems.put(need.name, problem);
+      problems.put(facet.name(), problem);
     }
   }
 
@@ -170,7 +190,7 @@ public final class RequestFacets {
     return null;
   }
 
-  private List<String> values(Facet facet, RequestParts request) {
+  private static List<String> values(Facet facet, ClientAddress client, RequestParts request) {
     return switch (facet.source()) {
       case CLIENT_ADDRESS -> List.of(client.of(request));
       case HEADER -> request.headers(facet.key());

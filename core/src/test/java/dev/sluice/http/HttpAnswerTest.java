@@ -53,6 +53,17 @@ class HttpAnswerTest {
   }
 
   @Test
+  void balancesAloneGiveTheFieldsOfAnAllowedCall() {
+    List<Balance> balances = List.of(balance(ANN, HUNDRED, 50, 0), balance(HOME, TEN, 1, 0));
+
+    assertThat(HttpAnswer.headers(balances, HeaderProfile.BOTH))
+        .isEqualTo(
+            HttpAnswer.of(allowed(balances.toArray(new Balance[0])), HeaderProfile.BOTH).headers())
+        .containsEntry("X-RateLimit-Remaining", "1");
+    assertThat(HttpAnswer.headers(List.of(), HeaderProfile.BOTH)).isEmpty();
+  }
+
+  @Test
   void profilesChooseTheFieldsButRetryAfterIsAlwaysThere() {
     Decision denied = denied(balance(ANN, HUNDRED, 0, 1_000_001));
 

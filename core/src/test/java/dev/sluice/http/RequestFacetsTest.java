@@ -67,6 +67,24 @@ class RequestFacetsTest {
   }
 
   @Test
+  void namedFacetsAreReadWithoutRules() {
+    List<Facet> facets =
+        List.of(
+            new Facet("ip", Source.CLIENT_ADDRESS, "", false),
+            new Facet("member", Source.HEADER, "X-Member-Code", false),
+            new Facet("login", Source.CALLER, "", false),
+            new Facet("tenant", Source.HEADER, "X-Tenant", false));
+
+    assertThat(RequestFacets.read(facets, ClientAddress.ofPeer(), request()))
+        .isEqualTo(Map.of("ip", "192.0.2.1", "member", "ann"));
+
+    Parts twice = request().header("X-Tenant", "a").header("X-Tenant", "b");
+    assertThatThrownBy(() -> RequestFacets.read(facets, ClientAddress.ofPeer(), twice))
+        .isInstanceOf(UnreadableRequest.class)
+        .hasMessageContaining("facet 'tenant': the request has header X-Tenant 2 times");
+  }
+
+  @Test
   void facetThatTheCallerSuppliesIsNoPartOfARequest() {
     Rule strict = Rule.builder("login").by("login").limit(LIMIT).build();
     Rule lenient =

@@ -167,7 +167,7 @@ class CommandsTest {
     assertThat(run("locks", "list", "--url", "http://127.0.0.1:" + Program.freePort()).err())
         .contains(
             "no service at http://127.0.0.1:",
-            "(start one: ./sluice serve; or say where it is: --url)");
+            "(start one: ./sluice serve; or give its address: --url)");
     assertThat(run("locks", "liszt").status()).isEqualTo(2);
   }
 

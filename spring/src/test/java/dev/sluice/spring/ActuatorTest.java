@@ -129,7 +129,10 @@ class ActuatorTest {
               "/actuator/sluice/locks/" + ann, "{\"duration\":\"5m\",\"reason\":\"ticket 7\"}");
       assertThat(set.statusCode()).isEqualTo(200);
       assertThat(set.body())
-          .contains("\"reason\":\"ticket 7\"", "\"now\":{\"allowed\":false,\"restrictedUntil\":1");
+          .startsWith("{\"locks\":[" + lock("ticket 7", set.body()) + "],\"now\":{")
+          .contains("\"now\":{\"allowed\":false,\"restrictedUntil\":1");
+      String listed = app.get("/actuator/sluice/locks/Code").body();
+      assertThat(listed).isEqualTo("{\"locks\":[" + lock("ticket 7", listed) + "],\"total\":1}");
       assertThat(app.get("/code?login=ann&code=42").statusCode()).isEqualTo(429);
 
       assertThat(app.send("DELETE", "/actuator/sluice/locks/" + ann + "?keepUsage=true").body())
@@ -211,6 +214,14 @@ class ActuatorTest {
         assertThat(limiter.decide("Code", Identity.of("login", login)).allowed()).isTrue();
       }
     }
+  }
+
+  /** The lock of Ann in JSON, its keys in the order in which docs/spring.md prints them. */
+  private static String lock(String reason, String json) {
+    Matcher until = Pattern.compile("\"until\":\"[^\"]+\"").matcher(json);
+    assertThat(until.find()).isTrue();
+    return "{\"rule\":\"Code\",\"identity\":\"login=ann\",%s,\"reason\":\"%s\"}"
+        .formatted(until.group(), reason);
   }
 
   private static String identity(String page) {

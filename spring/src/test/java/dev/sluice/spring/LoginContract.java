@@ -37,6 +37,8 @@ import org.springframework.security.crypto.password.PasswordEncoder;
 abstract class LoginContract {
   static final String[] SETTINGS = {"sluice.login.rules=Pair,Address,Account"};
 
+  private static final Duration WINDOW = Duration.ofMinutes(30);
+  private static final Duration SHORT_LOCK = Duration.ofMinutes(10);
   private static final String RIGHT = "secret";
   private static final String CRASH = "crash";
   private static final String[] BROWSER = {"Accept", "text/html,application/xhtml+xml;q=0.9"};
@@ -77,16 +79,16 @@ abstract class LoginContract {
     RuleSource loginRules() {
       return RuleSource.fixed(
           Rules.of(
-              rule("Pair", 3, "login+ip"),
-              rule("Address", 10, "ip"),
-              rule("Account", 40, "login")));
+              rule("Pair", 3, "login+ip", WINDOW),
+              rule("Address", 10, "ip", SHORT_LOCK),
+              rule("Account", 40, "login", WINDOW)));
     }
 
-    private static Rule rule(String name, int failures, String by) {
+    private static Rule rule(String name, int failures, String by, Duration lock) {
       return Rule.builder(name)
           .by(by)
-          .limit(Limit.slidingLog(failures, Duration.ofMinutes(30)))
-          .lock(Lock.of(Duration.ofMinutes(30)).onLimit())
+          .limit(Limit.slidingLog(failures, WINDOW))
+          .lock(Lock.of(lock).onLimit())
           .build();
     }
 
@@ -260,35 +262,56 @@ abstract class LoginContract {
     HttpResponse<String> first = app.get("/page", BROWSER);
     String session = cookie(first, "SESSION");
     for (int i = 0; i < 3; i++) {
-      postForm("wrong", session);
+      postForm("ann", "wrong", session);
     }
 
     // The third failure began the lock: the page is told at once, once, and nothing but a page.
     app.get("/page", "Cookie", session);
-    assertThat(app.get("/page", "Accept", BROWSER[1], "Cookie", session).body())
-        .isEqualTo("until " + lockEnd());
-    assertThat(app.get("/page", "Accept", BROWSER[1], "Cookie", session).body())
-        .isEqualTo("until null");
+    assertThat(page(session)).isEqualTo("until " + lockEnd());
+    assertThat(page(session)).isEqualTo("until null");
 
-    HttpResponse<String> refused = postForm(RIGHT, session);
+    HttpResponse<String> refused = postForm("ann", RIGHT, session);
     assertThat(refused.statusCode()).isEqualTo(302);
     assertThat(App.header(refused, "Location")).endsWith("/login?error");
     assertThat(App.header(refused, "Retry-After")).isEqualTo("1800");
-    assertThat(app.get("/page", "Accept", BROWSER[1], "Cookie", session).body())
-        .isEqualTo("until " + lockEnd());
+    assertThat(page(session)).isEqualTo("until " + lockEnd());
 
     sluice.advance(Duration.ofMinutes(30));
-    HttpResponse<String> welcome = postForm(RIGHT, session);
+    HttpResponse<String> welcome = postForm("ann", RIGHT, session);
     assertThat(App.header(welcome, "Location")).doesNotContain("error");
   }
 
-  /** The end of a lock that begins now, in whole milliseconds, rounded up. */
-  private long lockEnd() {
-    return sluice.instant().plus(Duration.ofMinutes(30)).plusNanos(999_000).toEpochMilli();
+  @Test
+  void countdownEndsWhenALoginPassesAndNotWithALockThatEndsBefore() {
+    String session = cookie(app.get("/page", BROWSER), "SESSION");
+    for (int i = 0; i < 10; i++) {
+      postForm("nobody" + i, "wrong", session);
+    }
+    String until = "until " + lockEnd();
+
+    assertThat(page(session)).isEqualTo(until);
+    postForm("ann", RIGHT, session);
+    assertThat(page(session)).isEqualTo(until);
+
+    sluice.advance(SHORT_LOCK);
+    assertThat(App.header(postForm("ann", RIGHT, session), "Location")).contains("error");
+    assertThat(page(session)).isEqualTo(until);
+
+    sluice.advance(WINDOW.minus(SHORT_LOCK));
+    assertThat(App.header(postForm("ann", RIGHT, session), "Location")).doesNotContain("error");
   }
 
-  private HttpResponse<String> postForm(String password, String session) {
-    return app.post("/login", form("ann", password), "Accept", BROWSER[1], "Cookie", session);
+  private String page(String session) {
+    return app.get("/page", "Accept", BROWSER[1], "Cookie", session).body();
+  }
+
+  /** The end of a lock or a window that begins now, in whole milliseconds, rounded up. */
+  private long lockEnd() {
+    return sluice.instant().plus(WINDOW).plusNanos(999_000).toEpochMilli();
+  }
+
+  private HttpResponse<String> postForm(String login, String password, String session) {
+    return app.post("/login", form(login, password), "Accept", BROWSER[1], "Cookie", session);
   }
 
   @Test

@@ -12,6 +12,7 @@ import dev.sluice.Settlement;
 import dev.sluice.internal.Stages;
 import dev.sluice.metrics.Metrics;
 import dev.sluice.spring.call.Gate;
+import dev.sluice.spring.call.PreparedCall;
 import dev.sluice.spring.call.UncountableException;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
@@ -49,6 +50,10 @@ class MetersTest {
     MeterRegistry meters() {
       return new SimpleMeterRegistry();
     }
+  }
+
+  private static void ask(Gate gate, Call call) {
+    Stages.await(gate.ask(new PreparedCall(call, gate.rules())));
   }
 
   @Test
@@ -89,10 +94,10 @@ class MetersTest {
       Gate gate = app.bean(Gate.class);
       Identity ann = Identity.of("member", "ann");
 
-      Stages.await(gate.ask(Call.of(List.of("Play", "Trial"), ann)));
-      Stages.await(gate.ask(Call.of(List.of("Play", "Words", "Trial"), ann)));
-      Stages.await(gate.ask(Call.of(List.of("Play", "Words"), ann)));
-      assertThatThrownBy(() -> Stages.await(gate.ask(Call.of("Play", Identity.none()))))
+      ask(gate, Call.of(List.of("Play", "Trial"), ann));
+      ask(gate, Call.of(List.of("Play", "Words", "Trial"), ann));
+      ask(gate, Call.of(List.of("Play", "Words"), ann));
+      assertThatThrownBy(() -> ask(gate, Call.of("Play", Identity.none())))
           .isInstanceOf(UncountableException.class);
 
       assertThat(decisions(app, Metrics.DECISIONS, "Play", "allowed", "store")).isEqualTo(2);

@@ -20,7 +20,7 @@ public final class ReceiptsCommand {
   @Command(
       name = "rotate",
       description =
-          "Takes a new key, for all services of one Redis. Receipts of the key before stay good"
+          "Starts to use a new key, on all services that share a Redis. Receipts of the previous key stay valid"
               + " until the next rotation.",
       mixinStandardHelpOptions = true,
       defaultValueProvider = FromEnvironment.class)

@@ -338,10 +338,10 @@ public class SluiceEndpoint {
   }
 
   private static Map<String, Object> told(Restriction lock) {
-    return Map.of(
-        "rule", lock.account().rule(),
-        "identity", lock.account().identity().toString(),
-        "until", lock.until().toString(),
-        "reason", lock.reason());
+    Map<String, Object> told = told("rule", lock.account().rule());
+    told.put("identity", lock.account().identity().toString());
+    told.put("until", lock.until().toString());
+    told.put("reason", lock.reason());
+    return told;
   }
 }

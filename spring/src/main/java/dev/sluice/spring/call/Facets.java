@@ -2,33 +2,31 @@ package dev.sluice.spring.call;
 
 import dev.sluice.Facet;
 import dev.sluice.Identity;
-import dev.sluice.Limit;
 import dev.sluice.Rule;
 import dev.sluice.Rules;
 import dev.sluice.http.ClientAddress;
 import dev.sluice.http.RequestFacets;
 import dev.sluice.spring.FacetResolver;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.TreeMap;
 import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Finds who asks: given by an annotation, told by a resolver, read from the request. */
+/** Finds the identity of a caller, facet by facet. Thread-safe. */
 public final class Facets {
   /*
-   * The order: what the annotation gives, then FacetResolver beans, then the facets of the rules,
-   * then what every application has: ip, member, session and route. A facet whose source is the caller
-   * is told by one of the first two, never by the request.
+   * The first of these that has a value for a facet supplies it: the annotation, a FacetResolver bean,
+   * the request. Where in a request a facet is found is said by the rules, or else by the defaults
+   * below. A facet whose source is the caller never comes from the request.
    *
-   * RequestFacets reads the facets of rules. Here each facet has to be asked for by itself, so it is
-   * given rules of its own: one for each facet, of the facet's name, that counts by that facet.
+   * Everything that depends on the rules alone is computed once for each version of them.
    */
   private static final Logger LOG = LoggerFactory.getLogger(Facets.class);
   static final String SESSION = "session";
@@ -38,9 +36,25 @@ public final class Facets {
 
   private final Map<String, FacetResolver> resolvers = new LinkedHashMap<>();
   private final ClientAddress client;
-  private volatile @Nullable Reader reader;
+  private volatile @Nullable Known known;
 
-  private record Reader(Rules rules, RequestFacets request, boolean session) {}
+  /**
+   * What is known of one version of the rules.
+   *
+   * @param sources where each facet is found: those of the rules and the defaults
+   * @param read which facets to find for a rule
+   * @param session whether any rule looks at the session
+   */
+  private record Known(
+      Rules rules, Map<String, Facet> sources, Map<String, Read> read, boolean session) {}
+
+  /**
+   * The facets to find for a rule.
+   *
+   * @param always those that it counts by, and those that its overrides and exemptions compare
+   * @param ifNoneGiven the same, and all others if the rule counts by whatever facets there are
+   */
+  private record Read(Set<String> always, Set<String> ifNoneGiven) {}
 
   public Facets(Collection<FacetResolver> resolvers, ClientAddress client) {
     for (FacetResolver resolver : resolvers) {
@@ -49,71 +63,75 @@ public final class Facets {
     this.client = client;
   }
 
-  /** Who asks, as far as these rules want to know. */
+  /** The identity of a caller: the facets that the named rules look at. */
   Identity identity(
       Rules rules, Collection<String> ruleNames, Map<String, String> given, CallContext context) {
-    Map<String, String> found = new LinkedHashMap<>(given);
-    Set<String> ofRequest = new TreeSet<>();
+    Map<String, Facet> sources = known(rules).sources;
+    EdgeRequest request = context.edge();
+    Map<String, String> found = new TreeMap<>(given);
+    List<Facet> ofRequest = new ArrayList<>();
     for (String name : wanted(rules, ruleNames, given)) {
-      if (!given.containsKey(name) && !resolve(name, context, found) && context.edge() != null) {
-        ofRequest.add(name);
+      if (given.containsKey(name) || resolve(name, context, found) || request == null) {
+        continue;
+      }
+      Facet facet = sources.get(name);
+      String route = facet == null && name.equals(ROUTE) ? request.route() : null;
+      if (facet != null) {
+        ofRequest.add(facet);
+      } else if (route != null) {
+        found.put(ROUTE, route);
       }
     }
-    EdgeRequest request = context.edge();
     if (request != null && !ofRequest.isEmpty()) {
-      read(rules, ofRequest, request, found);
+      found.putAll(RequestFacets.read(ofRequest, client, request));
     }
     return Identity.of(found);
   }
 
-  /** The facets that these rules count by or look at. */
+  /** The facets that these rules count by or compare. */
   public Set<String> wanted(Rules rules, Collection<String> names, Map<String, String> given) {
+    Map<String, Read> read = known(rules).read;
     Set<String> wanted = new TreeSet<>();
     for (String name : names) {
-      Rule rule = rules.find(name);
-      if (rule != null) {
-        rule.by().forEach(identity -> wanted.addAll(Rule.facetsOf(identity)));
-        if (rule.by().isEmpty() && given.isEmpty()) {
-          wanted.addAll(rules.facets().keySet());
-          wanted.addAll(resolvers.keySet());
-        }
-        rule.overrides().forEach(override -> wanted.addAll(override.when().keySet()));
-        rule.exempt().forEach(exempt -> wanted.addAll(exempt.keySet()));
+      Read ofRule = read.get(name);
+      if (ofRule != null) {
+        wanted.addAll(given.isEmpty() ? ofRule.ifNoneGiven : ofRule.always);
       }
     }
     return wanted;
   }
 
-  /** Whether a facet is told by the request of the user who is signed in. */
+  /** Whether a facet is known only once a user is signed in. */
   public boolean needsUser(Rules rules, String facet) {
-    Facet known = facets(rules).get(facet);
+    Facet source = known(rules).sources.get(facet);
     return !resolvers.containsKey(facet)
-        && known != null
-        && (known.source() == Facet.Source.PRINCIPAL || known.source() == Facet.Source.CLAIM);
+        && source != null
+        && (source.source() == Facet.Source.PRINCIPAL || source.source() == Facet.Source.CLAIM);
   }
 
   /** Whether any rule looks at the session. */
   public boolean wantsSession(Rules rules) {
-    return reader(rules).session;
+    return known(rules).session;
   }
 
-  /** Whether anybody but an annotation can tell a facet. */
+  /** Whether a resolver or the request supplies a facet, so that an annotation need not. */
   public boolean knows(Rules rules, String facet) {
     return resolvers.containsKey(facet) || ofRequest(rules, facet);
   }
 
-  /** Whether only a request can tell a facet. */
+  /** Whether only a request supplies a facet. */
   public boolean ofRequest(Rules rules, String facet) {
-    return !resolvers.containsKey(facet)
-        && (ofRequest(rules).containsKey(facet)
-            || (facet.equals(ROUTE) && !rules.facets().containsKey(ROUTE)));
+    Facet source = known(rules).sources.get(facet);
+    boolean inRequest =
+        source == null ? facet.equals(ROUTE) : source.source() != Facet.Source.CALLER;
+    return inRequest && !resolvers.containsKey(facet);
   }
 
-  /** Whether a facet is the client's address, whoever tells it. */
+  /** Whether a facet is the client's address, from whatever source. */
   public boolean isAddress(Rules rules, String facet) {
-    Facet known = facets(rules).get(facet);
+    Facet source = known(rules).sources.get(facet);
     return facet.equals(ADDRESS)
-        || (known != null && known.source() == Facet.Source.CLIENT_ADDRESS);
+        || (source != null && source.source() == Facet.Source.CLIENT_ADDRESS);
   }
 
   private boolean resolve(String name, CallContext context, Map<String, String> found) {
@@ -134,60 +152,46 @@ public final class Facets {
     return true;
   }
 
-  private void read(
-      Rules rules, Set<String> names, EdgeRequest request, Map<String, String> found) {
-    Map<String, Facet> known = ofRequest(rules);
-    List<String> readable = new ArrayList<>(names);
-    readable.retainAll(known.keySet());
-    String route = request.route();
-    if (route != null && names.contains(ROUTE) && !rules.facets().containsKey(ROUTE)) {
-      found.put(ROUTE, route);
-    }
-    if (!readable.isEmpty()) {
-      found.putAll(reader(rules).request.identity(readable, request).facets());
-    }
-  }
-
   @SuppressWarnings("ReferenceEquality") // looked at on every call; a source gives the same object
-  private Reader reader(Rules rules) {
-    Reader known = reader;
-    if (known == null || known.rules != rules) {
-      List<Rule> each = new ArrayList<>();
-      Map<String, Facet> facets = facets(rules);
-      for (String name : facets.keySet()) {
-        each.add(
-            Rule.builder(name)
-                .by(name)
-                .missing(Rule.Missing.SKIP)
-                .limit(Limit.slidingLog(1, Duration.ofSeconds(1)))
-                .build());
-      }
-      List<String> names = rules.all().stream().map(Rule::name).toList();
-      boolean session =
-          wanted(rules, names, Map.of()).stream()
-              .map(facets::get)
-              .anyMatch(facet -> facet != null && facet.source() == Facet.Source.SESSION);
-      client.tooFine(rules).forEach(LOG::warn);
-      known = new Reader(rules, RequestFacets.of(Rules.of(each, facets.values()), client), session);
-      reader = known;
+  private Known known(Rules rules) {
+    Known last = known;
+    if (last == null || last.rules != rules) {
+      last = learn(rules);
+      known = last;
     }
-    return known;
+    return last;
   }
 
-  /** Those that a request tells. */
-  private static Map<String, Facet> ofRequest(Rules rules) {
-    Map<String, Facet> told = facets(rules);
-    told.values().removeIf(facet -> facet.source() == Facet.Source.CALLER);
-    return told;
+  private Known learn(Rules rules) {
+    client.tooFine(rules).forEach(LOG::warn);
+    Map<String, Facet> sources = new LinkedHashMap<>();
+    sources.put(ADDRESS, new Facet(ADDRESS, Facet.Source.CLIENT_ADDRESS, "", false));
+    sources.put(MEMBER, new Facet(MEMBER, Facet.Source.PRINCIPAL, "", false));
+    sources.put(SESSION, new Facet(SESSION, Facet.Source.SESSION, "", false));
+    sources.putAll(rules.facets());
+    Map<String, Read> read = new LinkedHashMap<>();
+    boolean session = false;
+    for (Rule rule : rules.all()) {
+      Read ofRule = read(rule, rules);
+      read.put(rule.name(), ofRule);
+      session |=
+          ofRule.ifNoneGiven.stream()
+              .map(sources::get)
+              .anyMatch(facet -> facet != null && facet.source() == Facet.Source.SESSION);
+    }
+    return new Known(rules, sources, read, session);
   }
 
-  /** The facets of the rules and those that every application has. */
-  private static Map<String, Facet> facets(Rules rules) {
-    Map<String, Facet> facets = new LinkedHashMap<>();
-    facets.put(ADDRESS, new Facet(ADDRESS, Facet.Source.CLIENT_ADDRESS, "", false));
-    facets.put(MEMBER, new Facet(MEMBER, Facet.Source.PRINCIPAL, "", false));
-    facets.put(SESSION, new Facet(SESSION, Facet.Source.SESSION, "", false));
-    facets.putAll(rules.facets());
-    return facets;
+  private Read read(Rule rule, Rules rules) {
+    Set<String> always = new TreeSet<>();
+    rule.by().forEach(identity -> always.addAll(Rule.facetsOf(identity)));
+    rule.overrides().forEach(override -> always.addAll(override.when().keySet()));
+    rule.exempt().forEach(exempt -> always.addAll(exempt.keySet()));
+    Set<String> ifNoneGiven = new TreeSet<>(always);
+    if (rule.by().isEmpty()) {
+      ifNoneGiven.addAll(rules.facets().keySet());
+      ifNoneGiven.addAll(resolvers.keySet());
+    }
+    return new Read(always, ifNoneGiven);
   }
 }

@@ -6,7 +6,6 @@ import dev.sluice.Decision;
 import dev.sluice.Decision.CountedBy;
 import dev.sluice.Identity;
 import dev.sluice.Limiter;
-import dev.sluice.Receipt;
 import dev.sluice.Rules;
 import dev.sluice.Settled;
 import dev.sluice.Settlement;
@@ -58,26 +57,40 @@ public final class Gate {
     this.body = body;
   }
 
-  /** The call to these rules by whoever asks. */
-  public Call call(
-      Collection<String> names, Map<String, String> given, long cost, CallContext context) {
-    Rules rules = limiter.rules();
+  /** The rules in force. Read them once for each call, so that all parts of it agree. */
+  public Rules rules() {
+    return limiter.rules();
+  }
+
+  /**
+   * Finds the identity of the caller and prepares the call.
+   *
+   * @param rules the rules in force
+   * @param names those that the call is counted by
+   * @param given facets that an annotation or a login supplies
+   */
+  public PreparedCall call(
+      Rules rules,
+      Collection<String> names,
+      Map<String, String> given,
+      long cost,
+      CallContext context) {
     try {
       Identity identity = facets.identity(rules, names, given, context);
-      return Call.of(List.copyOf(names), identity).costing(cost);
+      return new PreparedCall(Call.of(List.copyOf(names), identity).costing(cost), rules);
     } catch (IllegalArgumentException e) {
       throw new UncountableException(e);
     }
   }
 
   /** Asks; whatever goes wrong is in the stage. */
-  public CompletionStage<Decision> ask(Call call) {
+  public CompletionStage<Decision> ask(PreparedCall prepared) {
     Observation observation =
         Observation.createNotStarted(Metrics.CALLS, observations)
             .contextualName("sluice call")
-            .highCardinalityKeyValue("rules", String.join(",", call.rules()))
+            .highCardinalityKeyValue("rules", String.join(",", prepared.ruleNames()))
             .start();
-    return stage(() -> limiter.decideAsync(call))
+    return stage(() -> limiter.decideAsync(prepared.call(), prepared.rules()))
         .handle(
             (decision, error) -> {
               if (error != null) {
@@ -102,12 +115,12 @@ public final class Gate {
   }
 
   /** Asks for several calls, all or nothing: what the first ones took is given back. */
-  public CompletionStage<List<Decision>> askAll(List<Call> calls) {
+  public CompletionStage<List<Decision>> askAll(List<PreparedCall> calls) {
     return askFrom(calls, 0, new ArrayList<>());
   }
 
   private CompletionStage<List<Decision>> askFrom(
-      List<Call> calls, int next, List<Decision> decisions) {
+      List<PreparedCall> calls, int next, List<Decision> decisions) {
     if (next == calls.size()) {
       return CompletableFuture.completedFuture(decisions);
     }
@@ -164,10 +177,7 @@ public final class Gate {
       List<Balance> all = balances(request, decisions);
       if (!all.isEmpty()) {
         request.remember(all);
-        Decision sum =
-            Decision.Allowed.of(
-                all, Decision.CountedBy.STORE, () -> new Receipt("-", 0, List.of()));
-        request.tell(HttpAnswer.of(sum, headers).headers());
+        request.tell(HttpAnswer.headers(all, headers));
       }
     }
   }

@@ -1,7 +1,6 @@
 package dev.sluice.spring.login;
 
 import dev.sluice.Balance;
-import dev.sluice.Call;
 import dev.sluice.Decision;
 import dev.sluice.Intent;
 import dev.sluice.Rule;
@@ -13,6 +12,7 @@ import dev.sluice.spring.SluiceProperties.Login;
 import dev.sluice.spring.call.CallContext;
 import dev.sluice.spring.call.EdgeRequest;
 import dev.sluice.spring.call.Gate;
+import dev.sluice.spring.call.PreparedCall;
 import java.nio.ByteBuffer;
 import java.time.Instant;
 import java.util.List;
@@ -89,7 +89,7 @@ public final class LoginGuard {
   private CompletionStage<Try> begin(
       @Nullable Object exchange, @Nullable String typed, @Nullable String secret) {
     EdgeRequest request = request(exchange);
-    Rules rules = gate.limiter().rules();
+    Rules rules = gate.rules();
     String facet = settings.facet();
     String login = typed == null ? null : LoginName.of(facet, typed, rules.facets().get(facet));
     List<String> names =
@@ -105,7 +105,7 @@ public final class LoginGuard {
           new Try(this, null, request, null, null, null, null));
     }
     Map<String, String> given = login == null ? Map.of() : Map.of(facet, login);
-    Call call = gate.call(names, given, 1, new CallContext(request, null));
+    PreparedCall call = gate.call(rules, names, given, 1, new CallContext(request, null));
     if (digest == null || !right.contains(digest)) {
       return reserve(call, request, login, digest);
     }
@@ -119,11 +119,11 @@ public final class LoginGuard {
   }
 
   private CompletionStage<Try> reserve(
-      Call call,
+      PreparedCall call,
       @Nullable EdgeRequest request,
       @Nullable String login,
       @Nullable ByteBuffer digest) {
-    Call reserving = call.reserving();
+    PreparedCall reserving = call.reserving();
     return gate.ask(reserving)
         .thenApply(decision -> new Try(this, reserving, request, decision, login, digest, null));
   }
@@ -184,6 +184,10 @@ public final class LoginGuard {
     return null;
   }
 
+  private Instant now() {
+    return gate.limiter().clock().instant();
+  }
+
   private static <T> CompletionStage<T> off(CompletionStage<T> stage) {
     return stage.toCompletableFuture().isDone() ? stage : stage.thenApplyAsync(done -> done);
   }
@@ -202,7 +206,7 @@ public final class LoginGuard {
   /** One login on its way. Ends once; what is told of its end later is ignored. Thread-safe. */
   public static final class Try {
     private final LoginGuard guard;
-    private final @Nullable Call call;
+    private final @Nullable PreparedCall call;
     private final @Nullable EdgeRequest request;
     private final @Nullable Decision decision;
     private final @Nullable String login;
@@ -212,7 +216,7 @@ public final class LoginGuard {
 
     private Try(
         LoginGuard guard,
-        @Nullable Call call,
+        @Nullable PreparedCall call,
         @Nullable EdgeRequest request,
         @Nullable Decision decision,
         @Nullable String login,
@@ -237,17 +241,22 @@ public final class LoginGuard {
     }
 
     /** The decision that refused it. */
-    public Decision denied() {
+    private Decision denied() {
       if (call == null || decision == null) {
         throw new IllegalStateException("the try was not refused");
       }
       return decision;
     }
 
+    /** What a login page shows after the refusal. */
+    Refusal refusalForPage() {
+      return Refusal.of(denied(), guard.now());
+    }
+
     /** The refusal, as Sluice answers it everywhere. */
     public RateLimitedException refusal() {
       Decision denied = denied();
-      return guard.gate.refused(Objects.requireNonNull(call).rules(), denied, request);
+      return guard.gate.refused(Objects.requireNonNull(call).ruleNames(), denied, request);
     }
 
     /** Adds the header fields of the refusal to an answer that does not say no, as a redirect. */
@@ -257,7 +266,10 @@ public final class LoginGuard {
       }
     }
 
-    /** The password was wrong. Says until when the caller is locked, if that was the last try. */
+    /**
+     * Counts the failed login. If it began a lock, returns when the caller can log in again: when
+     * the lock has ended and the limit has room for another try.
+     */
     public CompletionStage<Optional<Instant>> failed() {
       if (call == null || decision == null || !ended.compareAndSet(false, true)) {
         return CompletableFuture.completedFuture(Optional.empty());
@@ -268,7 +280,7 @@ public final class LoginGuard {
       if (cookie != null) {
         guard.bad.add(cookie);
       }
-      Call asked = call;
+      PreparedCall asked = call;
       Decision taken = decision;
       CompletionStage<Decision> counted =
           taken instanceof Decision.Allowed && isReserved()
@@ -284,7 +296,9 @@ public final class LoginGuard {
               .thenApply(
                   now -> {
                     guard.gate.tell(request, List.of(now));
-                    return now.restrictedUntil();
+                    return now.locked()
+                        ? Optional.of(Refusal.passesAt(now, guard.now()))
+                        : Optional.<Instant>empty();
                   })
               .exceptionally(this::lost));
     }
@@ -295,7 +309,7 @@ public final class LoginGuard {
     }
 
     private boolean isReserved() {
-      return call != null && call.intent() == Intent.RESERVE;
+      return call != null && call.call().intent() == Intent.RESERVE;
     }
 
     private static boolean isUsedUp(Decision decision) {

@@ -11,8 +11,9 @@ import org.springframework.security.core.AuthenticationException;
  */
 public final class LoginRefusedException extends AuthenticationException {
   /**
-   * The attribute of the request in which a login page finds the end of the lock: a {@code Long},
-   * in milliseconds since the epoch.
+   * The request attribute in which a login page finds the time at which the next login can pass: a
+   * {@code Long}, in milliseconds since the epoch. That is the end of the lock, or later if the
+   * limit has no room for another try by then.
    */
   public static final String RESTRICTED_UNTIL = "loginRestrictedUntil";
 

@@ -117,7 +117,7 @@ final class ReactiveLogins implements MethodInterceptor, LoginGuard.Post {
       return Mono.error(refused);
     }
     ServerWebExchange exchange = found.get();
-    Refusal told = Refusal.of(refused.decision());
+    Refusal told = attempt.refusalForPage();
     Mono<Void> telling = told.until() == null ? Mono.empty() : tell(exchange, told.until());
     if (!isPage(exchange)) {
       return telling.then(Mono.error(refused));

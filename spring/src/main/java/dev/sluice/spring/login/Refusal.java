@@ -4,28 +4,39 @@ import dev.sluice.Decision;
 import dev.sluice.internal.Durations;
 import java.time.Duration;
 import java.time.Instant;
+import java.time.temporal.ChronoUnit;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a person is told whose login was refused.
+ * The message and the countdown of a login page after a refused login.
  *
  * @param until when the next try may pass, in milliseconds since the epoch; null if nobody knows
  */
 record Refusal(String message, @Nullable Long until) {
-  static Refusal of(Decision decision) {
+  static Refusal of(Decision decision, Instant now) {
     Optional<Duration> wait = decision.retryAfter().filter(left -> !left.isZero());
     if (wait.isEmpty()) {
       return new Refusal("Logins are not possible at the moment. Try again later.", null);
     }
     Duration left = Duration.ofSeconds(wait.get().plusNanos(999_999_999).toSeconds());
-    long until =
-        decision
-            .restrictedUntil()
-            .map(Instant::toEpochMilli)
-            .orElseGet(() -> System.currentTimeMillis() + Durations.ceilMillis(wait.get()));
     return new Refusal(
-        "Too many failed logins. Try again in %s.".formatted(Durations.format(left)), until);
+        "Too many failed logins. Try again in %s.".formatted(Durations.format(left)),
+        passesAt(decision, now).toEpochMilli());
+  }
+
+  /**
+   * When a login passes again, in whole milliseconds, rounded up: the later of the lock's end and
+   * the end of the wait. A lock that is shorter than the limit's window ends before the limit has
+   * room for another try.
+   */
+  static Instant passesAt(Decision decision, Instant now) {
+    Instant afterWait =
+        now.truncatedTo(ChronoUnit.MICROS) // as stores keep time
+            .plus(decision.retryAfter().orElse(Duration.ZERO))
+            .plusNanos(999_999)
+            .truncatedTo(ChronoUnit.MILLIS);
+    return decision.restrictedUntil().filter(lock -> lock.isAfter(afterWait)).orElse(afterWait);
   }
 
   LoginRefusedException toException() {

@@ -99,7 +99,7 @@ final class ServletLogins implements MethodInterceptor, LoginGuard.Post {
     if (request == null) {
       return refused;
     }
-    Refusal told = Refusal.of(refused.decision());
+    Refusal told = attempt.refusalForPage();
     if (told.until() != null) {
       request.setAttribute(LoginRefusedException.RESTRICTED_UNTIL, told.until());
     }

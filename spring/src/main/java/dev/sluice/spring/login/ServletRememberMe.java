@@ -73,7 +73,7 @@ final class ServletRememberMe extends RememberMeAuthenticationFilter {
     }
     LoginGuard.Try attempt = LoginGuard.await(guard.get().enterByCookie(null, cookie));
     if (!attempt.allowed()) {
-      Long until = Refusal.of(attempt.denied()).until();
+      Long until = attempt.refusalForPage().until();
       if (until != null) {
         request.setAttribute(LoginRefusedException.RESTRICTED_UNTIL, until);
       }

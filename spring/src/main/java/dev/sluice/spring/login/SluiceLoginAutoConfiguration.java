@@ -1,6 +1,5 @@
 package dev.sluice.spring.login;
 
-import dev.sluice.spring.boot.SluiceAutoConfiguration;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.beans.factory.config.BeanDefinition;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
@@ -14,7 +13,9 @@ import org.springframework.security.core.context.SecurityContextHolder;
 import org.springframework.security.core.context.SecurityContextHolderStrategy;
 
 /** Guards the logins of Spring Security by {@code sluice.login.rule}. */
-@AutoConfiguration(after = SluiceAutoConfiguration.class)
+@AutoConfiguration(
+    // By name: that package needs the login guard, and packages must not have cycles.
+    afterName = "dev.sluice.spring.boot.SluiceAutoConfiguration")
 @ConditionalOnBean(LoginGuard.class)
 @ConditionalOnClass(
     name = "org.springframework.security.config.annotation.web.configurers.AbstractHttpConfigurer")

@@ -1,11 +1,12 @@
 package dev.sluice.spring.method;
 
-import dev.sluice.Call;
+import dev.sluice.Rules;
 import dev.sluice.Settlement;
 import dev.sluice.internal.Text;
 import dev.sluice.spring.RateLimit;
 import dev.sluice.spring.call.CallContext;
 import dev.sluice.spring.call.Gate;
+import dev.sluice.spring.call.PreparedCall;
 import dev.sluice.spring.call.Scalars;
 import dev.sluice.spring.call.UncountableException;
 import java.lang.reflect.AnnotatedElement;
@@ -44,7 +45,10 @@ public final class MethodLimits {
 
   /** A call, and how it counts. */
   record Asked(
-      Call call, RateLimit.Count count, @Nullable Expression failedIf, Set<String> forgive) {
+      PreparedCall call,
+      RateLimit.Count count,
+      @Nullable Expression failedIf,
+      Set<String> forgive) {
     /** How it is settled if it did not fail. */
     Settlement success() {
       return Settlement.GIVEN_BACK.forgiving(forgive.toArray(new String[0]));
@@ -140,7 +144,8 @@ public final class MethodLimits {
       fitting.rules.add(limit.rule);
       fitting.given.putAll(given);
     }
-    return groups.stream().map(group -> group.asked(gate, context)).toList();
+    Rules rules = gate.rules();
+    return groups.stream().map(group -> group.asked(gate, rules, context)).toList();
   }
 
   private @Nullable String text(String facet, Expression expression, EvaluationContext values) {
@@ -203,8 +208,8 @@ public final class MethodLimits {
       return expression == null ? "" : expression.getExpressionString();
     }
 
-    Asked asked(Gate gate, CallContext context) {
-      Call call = gate.call(rules, given, cost, context);
+    Asked asked(Gate gate, Rules inForce, CallContext context) {
+      PreparedCall call = gate.call(inForce, rules, given, cost, context);
       boolean open = first.count == RateLimit.Count.ON_FAILURE;
       return new Asked(open ? call.reserving() : call, first.count, first.failedIf, first.forgive);
     }

@@ -1,12 +1,12 @@
 package dev.sluice.spring.method;
 
-import dev.sluice.Call;
 import dev.sluice.Decision;
 import dev.sluice.Settlement;
 import dev.sluice.internal.Stages;
 import dev.sluice.spring.RateLimit;
 import dev.sluice.spring.call.EdgeRequest;
 import dev.sluice.spring.call.Gate;
+import dev.sluice.spring.call.PreparedCall;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
@@ -49,7 +49,7 @@ public final class Passage {
     this.request = request;
   }
 
-  List<Call> calls() {
+  List<PreparedCall> calls() {
     return asked.stream().map(MethodLimits.Asked::call).toList();
   }
 
@@ -58,7 +58,7 @@ public final class Passage {
     decisions = all;
     Decision last = all.get(all.size() - 1);
     if (!last.allowed()) {
-      throw gate.refused(asked.get(all.size() - 1).call().rules(), last, request);
+      throw gate.refused(asked.get(all.size() - 1).call().ruleNames(), last, request);
     }
     gate.tell(request, all);
   }
@@ -95,7 +95,7 @@ public final class Passage {
     if (!settled.compareAndSet(false, true)) {
       return CompletableFuture.completedFuture(true);
     }
-    List<Call> looks = new ArrayList<>();
+    List<PreparedCall> looks = new ArrayList<>();
     CompletionStage<Boolean> done = CompletableFuture.completedFuture(true);
     for (int i = 0; i < asked.size(); i++) {
       MethodLimits.Asked each = asked.get(i);

@@ -1,6 +1,5 @@
 package dev.sluice.spring.mvc;
 
-import dev.sluice.Call;
 import dev.sluice.Decision;
 import dev.sluice.internal.Stages;
 import dev.sluice.spring.call.Answer;
@@ -70,8 +69,9 @@ public final class ServletRouteFilter extends OncePerRequestFilter implements Or
     ServletEdge edge = new ServletEdge(request, response);
     Decision decision;
     try {
-      Call call = gate.call(match.rules(), Map.of(), 1, new CallContext(edge, null));
-      decision = Stages.await(gate.ask(call));
+      CallContext context = new CallContext(edge, null);
+      decision =
+          Stages.await(gate.ask(gate.call(gate.rules(), match.rules(), Map.of(), 1, context)));
     } catch (UncountableException e) {
       write(Answer.to(e), response);
       return;

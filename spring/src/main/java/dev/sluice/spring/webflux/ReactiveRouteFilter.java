@@ -1,5 +1,6 @@
 package dev.sluice.spring.webflux;
 
+import dev.sluice.Rules;
 import dev.sluice.spring.call.Answer;
 import dev.sluice.spring.call.CallContext;
 import dev.sluice.spring.call.EdgeRequest;
@@ -58,26 +59,35 @@ public final class ReactiveRouteFilter implements WebFilter, Ordered {
       return rest;
     }
     exchange.getAttributes().put(ReactiveEdge.ROUTE, match.pattern());
-    return edge(exchange)
-        .flatMap(
-            edge ->
-                Mono.defer(
-                        () ->
-                            ReactiveMethods.answer(
-                                gate.ask(
-                                    gate.call(
-                                        match.rules(), Map.of(), 1, new CallContext(edge, null)))))
-                    .map(
-                        decision -> {
-                          if (decision.allowed()) {
-                            gate.tell(edge, List.of(decision));
-                            return rest;
-                          }
-                          return refusals.refuse(
-                              gate.refused(match.rules(), decision, edge), exchange);
-                        })
-                    .onErrorResume(
-                        UncountableException.class, e -> Mono.just(write(Answer.to(e), exchange))))
+    return Mono.defer(
+        () -> {
+          Rules rules = gate.rules();
+          return edge(exchange, rules).flatMap(edge -> limited(edge, match, rules, exchange, rest));
+        });
+  }
+
+  /** Runs the rest of the chain if the rules allow it; else answers the request. */
+  private Mono<Void> limited(
+      EdgeRequest edge,
+      Routes.Match match,
+      Rules rules,
+      ServerWebExchange exchange,
+      Mono<Void> rest) {
+    CallContext context = new CallContext(edge, null);
+    return Mono.defer(
+            () ->
+                ReactiveMethods.answer(
+                    gate.ask(gate.call(rules, match.rules(), Map.of(), 1, context))))
+        .map(
+            decision -> {
+              if (decision.allowed()) {
+                gate.tell(edge, List.of(decision));
+                return rest;
+              }
+              return refusals.refuse(gate.refused(match.rules(), decision, edge), exchange);
+            })
+        .onErrorResume(UncountableException.class, e -> Mono.just(write(Answer.to(e), exchange)))
+        // Outside of onErrorResume: an exception of the application is not a bad request.
         .flatMap(next -> next);
   }
 
@@ -90,11 +100,11 @@ public final class ReactiveRouteFilter implements WebFilter, Ordered {
   }
 
   private Mono<EdgeRequest> edge(ServerWebExchange exchange) {
-    return Mono.defer(
-        () -> {
-          boolean session = gate.facets().wantsSession(gate.limiter().rules());
-          return ReactiveEdge.of(exchange, session);
-        });
+    return Mono.defer(() -> edge(exchange, gate.rules()));
+  }
+
+  private Mono<EdgeRequest> edge(ServerWebExchange exchange, Rules rules) {
+    return ReactiveEdge.of(exchange, gate.facets().wantsSession(rules));
   }
 
   public static Mono<Void> write(Answer answer, ServerWebExchange exchange) {
