@@ -1,21 +1,26 @@
 package dev.sluice;
 
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The name of an account: the state of one rule, all its limits and its lock, for one identity.
+ * The name of an account. An account is the state of one rule (its limits and its lock) for one
+ * identity.
  *
- * @param colocated whether a Redis Cluster keeps it in one slot with all others of its rule
+ * @param rule the name of the rule
+ * @param identity whom it counts, reduced to the facets that the rule counts by
+ * @param colocated whether a Redis Cluster keeps all accounts of the rule in one slot
  */
 public record Account(String rule, Identity identity, boolean colocated)
     implements Comparable<Account> {
+  /** An account of a rule that is not colocated. */
   public Account(String rule, Identity identity) {
-    this(rule, identity, false);
+    this(Objects.requireNonNull(rule, "rule"), Objects.requireNonNull(identity, "identity"), false);
   }
 
   /*
-   * Written out: stores compare accounts for every decision, and the equality that the JVM gives to a
-   * record takes long to get as fast.
+   * Written out because stores compare accounts for every decision, and the equality that a record
+   * generates takes long to be compiled well.
    */
   @Override
   public boolean equals(@Nullable Object object) {

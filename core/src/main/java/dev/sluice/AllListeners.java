@@ -5,7 +5,7 @@ import java.util.function.Consumer;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Tells every listener, whatever the others do. */
+/** Calls every listener, even if others throw. */
 record AllListeners(List<LimiterListener> listeners) implements LimiterListener {
   private static final Logger LOG = LoggerFactory.getLogger(Limiter.class);
 
@@ -24,10 +24,10 @@ record AllListeners(List<LimiterListener> listeners) implements LimiterListener 
     each(listener -> listener.settled(receipt, settled));
   }
 
-  private void each(Consumer<LimiterListener> news) {
+  private void each(Consumer<LimiterListener> event) {
     for (LimiterListener listener : listeners) {
       try {
-        news.accept(listener);
+        event.accept(listener);
       } catch (RuntimeException e) {
         LOG.error("{}, a listener of the limiter, threw an exception", listener, e);
       }

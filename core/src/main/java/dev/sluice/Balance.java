@@ -7,14 +7,18 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * What a charge found at one limit of its account.
+ * The state of one limit of an account after a call.
  *
+ * @param account the account
+ * @param limit the limit
  * @param enforced false if the rule is in shadow mode
  * @param remaining what is left for further calls, after this one if it was taken
- * @param retryAfterMicros 0 if the cost fits; else when it will, lock included; {@link #NEVER}
- * @param resetAfterMicros when everything will have come back
+ * @param retryAfterMicros 0 if the cost fits; else the wait until it fits, including a lock, or
+ *     {@link #NEVER}
+ * @param resetAfterMicros the time until the whole quota is available again
  * @param lockedUntilMicros the end of the account's lock since the epoch, or 0
- * @param uncharged what a record could not charge, because the limit can be no further used
+ * @param uncharged what {@link Intent#RECORD} could not charge because the limit was already used
+ *     up
  */
 public record Balance(
     Account account,
@@ -25,10 +29,10 @@ public record Balance(
     long resetAfterMicros,
     long lockedUntilMicros,
     long uncharged) {
-  /** The cost is larger than the limit: no wait will make it fit. */
+  /** The cost exceeds the limit: no wait makes it fit. */
   public static final long NEVER = Long.MAX_VALUE;
 
-  /** A balance to which everything was charged. */
+  /** A balance whose whole cost was charged. */
   public Balance(
       Account account,
       Limit limit,
@@ -76,24 +80,25 @@ public record Balance(
                 < 0);
   }
 
-  /** When the account's lock ends, in whole milliseconds, rounded up; empty if there is none. */
+  /** The end of the lock in whole milliseconds, rounded up; empty if there is none. */
   public Optional<Instant> lockedUntil() {
     return locked()
         ? Optional.of(Instant.ofEpochMilli(Durations.ceilMillis(lockedUntilMicros)))
         : Optional.empty();
   }
 
-  /** The same for an account that was locked since. */
+  /** The same balance for an account that was locked since. */
   public Balance lockedUntil(long micros) {
     return new Balance(
         account, limit, enforced, remaining, retryAfterMicros, resetAfterMicros, micros, uncharged);
   }
 
-  /** Whether the cost fits here. */
+  /** Whether the cost fits this limit. */
   public boolean fits() {
     return retryAfterMicros == 0;
   }
 
+  /** Whether the account is locked. */
   public boolean locked() {
     return lockedUntilMicros != 0;
   }
@@ -105,6 +110,7 @@ public record Balance(
         : Optional.of(Durations.ofMicros(retryAfterMicros));
   }
 
+  /** How long until the whole quota is available again. */
   public Duration resetAfter() {
     return Durations.ofMicros(resetAfterMicros);
   }

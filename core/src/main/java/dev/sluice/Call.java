@@ -5,18 +5,22 @@ import dev.sluice.internal.InvalidValueException;
 import dev.sluice.internal.Text;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One request reduced to what rules can see.
+ * One request to the limiter.
  *
- * @param rules the rules that must all agree
- * @param cost how much it takes; 0 asks whether there is room for one, and takes nothing
- * @param costs how much it takes by rule, where that is not {@code cost}
- * @param id makes the call safe to send again: within a minute the first decision comes back, and
- *     it is counted once for as long as a limit counts it. It belongs to the caller and the
- *     question: with other rules, another cost or intent it is an {@link IdReusedException}
+ * @param rules the names of the rules; all must allow the call
+ * @param identity who makes the call
+ * @param cost how much it takes; 0 checks whether there is room for one and takes nothing
+ * @param costs the cost by rule, where it differs from {@code cost}
+ * @param id makes the call safe to send again, or null. Within a minute the first decision is
+ *     repeated, and the call is counted once for as long as any of its limits remembers it. An id
+ *     belongs to one caller and one question: other rules, costs or intent throw an {@link
+ *     IdReusedException}
+ * @param intent what to do with the cost
  */
 public record Call(
     List<String> rules,
@@ -25,7 +29,10 @@ public record Call(
     Map<String, Long> costs,
     @Nullable String id,
     Intent intent) {
+  /** Checks the bounds of a call. */
   public Call {
+    Objects.requireNonNull(identity, "identity");
+    Objects.requireNonNull(intent, "intent");
     if (rules.size() > Bounds.MOST_RULES) {
       throw InvalidValueException.of(
           "rules", "%,d".formatted(rules.size()), "at most %d".formatted(Bounds.MOST_RULES));
@@ -53,52 +60,55 @@ public record Call(
     }
   }
 
-  /** A call that costs the same by every rule. */
+  /** A call with the same cost for every rule. */
   public Call(
       List<String> rules, Identity identity, long cost, @Nullable String id, Intent intent) {
     this(rules, identity, cost, Map.of(), id, intent);
   }
 
+  /** A call of cost 1 by one rule. */
   public static Call of(String rule, Identity identity) {
     return new Call(List.of(rule), identity, 1, null, Intent.TAKE);
   }
 
+  /** A call of cost 1 by several rules; all must allow it. */
   public static Call of(List<String> rules, Identity identity) {
     return new Call(rules, identity, 1, null, Intent.TAKE);
   }
 
-  /** The same call at another cost, by every rule for which it has none of its own. */
+  /** The same call with another cost, for every rule without a cost of its own. */
   public Call costing(long cost) {
     return new Call(rules, identity, cost, costs, id, intent);
   }
 
-  /** The same call at another cost by one of its rules. */
+  /** The same call with another cost for one of its rules. */
   public Call costing(String rule, long cost) {
     Map<String, Long> more = new TreeMap<>(costs);
     more.put(rule, cost);
     return new Call(rules, identity, this.cost, more, id, intent);
   }
 
-  /** What it takes by a rule. */
+  /** The cost for a rule. */
   public long costBy(String rule) {
     return costs.isEmpty() ? cost : costs.getOrDefault(rule, cost);
   }
 
+  /** The same call with an id, so that it can be sent again safely. */
   public Call withId(String id) {
     return new Call(rules, identity, cost, costs, id, intent);
   }
 
-  /** The same call, only looking. */
+  /** The same call, but nothing is counted: see {@link Intent#PEEK}. */
   public Call peeking() {
     return new Call(rules, identity, cost, costs, id, Intent.PEEK);
   }
 
-  /** The same call, counted even where it does not fit. */
+  /** The same call, counted even where it does not fit: see {@link Intent#RECORD}. */
   public Call recording() {
     return new Call(rules, identity, cost, costs, id, Intent.RECORD);
   }
 
-  /** The same call, whose fate is open until it is settled. */
+  /** The same call as a reservation, to be settled later: see {@link Intent#RESERVE}. */
   public Call reserving() {
     return new Call(rules, identity, cost, costs, id, Intent.RESERVE);
   }

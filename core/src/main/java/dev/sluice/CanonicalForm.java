@@ -8,11 +8,13 @@ import java.util.Set;
 /** Brings the value of a facet into its canonical form. */
 final class CanonicalForm {
   /*
-   * The steps are taken again until nothing changes. Once is not enough: without a soft hyphen a
-   * letter and its accent become one character, lower case h with a macron below has a character of
-   * its own where upper case has none, and a value must not change when it is brought into its form
-   * a second time. Every pass after the first only removes, composes or lowers, so it ends; the
-   * bound is for a future version of Unicode.
+   * The steps repeat until nothing changes, because one pass is not enough. Removing a soft hyphen
+   * can join a letter and its accent into one character; a lower-case h with a macron below has a
+   * character of its own, the upper-case one has none. Normalizing a normalized value must not
+   * change it.
+   *
+   * Every pass after the first only removes, composes or lowers, so the loop ends. The bound guards
+   * against a future version of Unicode.
    */
   private static final int MOST_PASSES = 8;
 
@@ -37,7 +39,7 @@ final class CanonicalForm {
     {0xE0000, 0xE0FFF},
   };
 
-  /** A character of Braille without dots: it looks like a space, and NFKC leaves it. */
+  /** The blank Braille pattern: it looks like a space, and NFKC keeps it. */
   private static final int BLANK = 0x2800;
 
   private CanonicalForm() {}
@@ -69,8 +71,8 @@ final class CanonicalForm {
   }
 
   /**
-   * Both small sigmas are one: which of them a capital becomes depends on the end of its word, and
-   * Java looks for that again for every sigma, so that a thousand of them take 14 ms.
+   * Maps both small sigmas to one. Which of them a capital sigma becomes depends on the end of its
+   * word. Java searches for that end again for every sigma: a thousand of them take 14 ms.
    */
   private static String lower(String value) {
     return value.replace('Σ', 'σ').replace('ς', 'σ').toLowerCase(Locale.ROOT);
@@ -115,7 +117,9 @@ final class CanonicalForm {
     return value.substring(from, to);
   }
 
-  /** White space of Unicode; all of it is below U+10000. Java's own test leaves out NBSP. */
+  /**
+   * Unicode white space, all of it below U+10000. {@link Character#isWhitespace} leaves out NBSP.
+   */
   private static boolean isSpace(char c) {
     return Character.isWhitespace(c) || Character.isSpaceChar(c);
   }

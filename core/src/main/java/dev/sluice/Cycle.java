@@ -17,20 +17,26 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
- * When fixed windows begin: every so often since the epoch, or by the calendar of a time zone.
+ * When fixed windows begin: at a fixed interval since the epoch, or by the calendar of a time zone.
  *
- * <p>A calendar cycle may have an anchor: the day of the month a bill runs from, the first day of
- * the week, the first day of a fiscal year. An anchor that a month lacks is that month's last day.
- * Thread-safe: the only thing that changes is the remembered last answer.
+ * <p>A calendar cycle may have an anchor: the day of the month on which billing starts, the first
+ * day of the week, or the first day of a fiscal year. If a month lacks the anchor day, its last day
+ * is used. Thread-safe: only the cached last window changes.
  */
 public final class Cycle {
   /** The units of a calendar cycle. */
   public enum Unit {
+    /** From minute to minute. */
     MINUTE(Duration.ofMinutes(1)),
+    /** From hour to hour. */
     HOUR(Duration.ofHours(1)),
+    /** From midnight to midnight. */
     DAY(Duration.ofDays(1)),
+    /** From Monday, or the anchor. */
     WEEK(Duration.ofDays(7)),
+    /** From the first of the month, or the anchor. */
     MONTH(Duration.ofDays(31)),
+    /** From 1 January, or the anchor. */
     YEAR(Duration.ofDays(366));
 
     private final Duration longest;
@@ -46,9 +52,13 @@ public final class Cycle {
   }
 
   /**
-   * One round of a cycle, in microseconds since the epoch: {@code start} in it, {@code end} not.
+   * One window of a cycle.
+   *
+   * @param startMicros its first microsecond since the epoch
+   * @param endMicros the first microsecond after it
    */
   public record Span(long startMicros, long endMicros) {
+    /** Whether a time is in the window. */
     public boolean holds(long micros) {
       return startMicros <= micros && micros < endMicros;
     }
@@ -65,7 +75,7 @@ public final class Cycle {
       @Nullable Duration length, @Nullable Unit unit, ZoneId zone, int anchorMonth, int anchorDay) {
     this.length = length;
     this.unit = unit;
-    this.zone = zone;
+    this.zone = Objects.requireNonNull(zone, "zone");
     this.anchorMonth = anchorMonth;
     this.anchorDay = anchorDay;
   }
@@ -77,7 +87,7 @@ public final class Cycle {
 
   /** Calendar windows in a time zone. */
   public static Cycle calendar(Unit unit, ZoneId zone) {
-    return new Cycle(null, unit, zone, 1, 1);
+    return new Cycle(null, Objects.requireNonNull(unit, "unit"), zone, 1, 1);
   }
 
   /** Months that begin on a given day, 1 to 31. */
@@ -94,7 +104,12 @@ public final class Cycle {
     return new Cycle(null, Unit.WEEK, zone, 1, first.getValue());
   }
 
-  /** Years that begin on a given day. */
+  /**
+   * Years that begin on a given day, such as a fiscal year from 1 April.
+   *
+   * @param anchorMonth the month of that day, 1 to 12
+   * @param anchorDay the day of that month
+   */
   public static Cycle yearly(ZoneId zone, int anchorMonth, int anchorDay) {
     boolean good =
         anchorMonth >= 1
@@ -108,7 +123,7 @@ public final class Cycle {
     return new Cycle(null, Unit.YEAR, zone, anchorMonth, anchorDay);
   }
 
-  /** The round that a moment falls into. */
+  /** The window that contains a time, in microseconds since the epoch. */
   public Span at(long micros) {
     Span known = last;
     if (known.holds(micros)) {
@@ -116,14 +131,14 @@ public final class Cycle {
     }
     Span found = length != null ? aligned(Durations.micros(length), micros) : byCalendar(micros);
     if (!found.holds(micros)) {
-      // Clocks set back over midnight: the day before comes again, after its end.
+      // Clocks were set back over midnight: the previous date repeats after its end.
       found = byCalendar(found.endMicros());
     }
     last = found;
     return found;
   }
 
-  /** The length of a round; for a calendar cycle, of its longest. */
+  /** The length of a window; for a calendar cycle, of its longest. */
   public Duration nominal() {
     return length != null ? length : Objects.requireNonNull(unit).longest;
   }
@@ -167,7 +182,7 @@ public final class Cycle {
     return month.atDay(Math.min(anchorDay, month.lengthOfMonth()));
   }
 
-  /** An hour or minute of the local clock, cut where the clock is changed in its midst. */
+  /** An hour or minute of the local clock, cut short where the offset of the zone changes. */
   private Span byTheClock(ZonedDateTime now) {
     long seconds = nominal().toSeconds();
     long second = now.toEpochSecond();

@@ -15,34 +15,34 @@ public sealed interface Decision {
   /** Whether the call may pass. */
   boolean allowed();
 
-  /** What each limit of each account had to say; empty if no account was asked. */
+  /** The balance at each limit of each account; empty if no account was asked. */
   List<Balance> balances();
 
-  /** What the decision rests on. */
+  /** Where the call was counted. */
   CountedBy countedBy();
 
-  /** Where a decision was counted. */
+  /** Where a call was counted. */
   enum CountedBy {
     /** The store itself. */
     STORE,
-    /** A replica of the store, which knew that the caller is locked out. */
+    /** A replica of the store, which had a lock on the caller. */
     REPLICA,
-    /** This node, which remembered a denial of the store. */
+    /** The denial cache of this node. */
     CACHE,
     /** This node alone, at its share of the limits, because the store did not answer. */
     LOCAL,
-    /** Nobody: the store did not answer, and the rule allows or denies such calls. */
+    /** Nowhere: the store did not answer, and the rule allows or denies such calls. */
     NOBODY
   }
 
-  /** The balance to tell the caller about: the one to wait longest for, else the tightest. */
+  /** The balance to report to the caller: the one with the longest wait, else the tightest. */
   default Optional<Balance> deciding() {
     return Balance.deciding(balances());
   }
 
   /**
-   * How long to wait until this call would pass; zero if it did. Empty if it never will, because it
-   * costs more than a limit allows, or if nobody knows, because the store did not answer.
+   * How long to wait until this call would pass; zero if it did. Empty if it never will because it
+   * costs more than a limit, or if the time is unknown because the store did not answer.
    */
   default Optional<Duration> retryAfter() {
     return deciding()
@@ -56,8 +56,8 @@ public sealed interface Decision {
   }
 
   /**
-   * When the last lock on this call ends, for a countdown: in whole milliseconds, rounded up, so
-   * that whoever waits until then finds no lock.
+   * When the last lock on this call ends, for a countdown. In whole milliseconds, rounded up: a
+   * caller that waits until then finds no lock.
    */
   default Optional<Instant> restrictedUntil() {
     long until = 0;
@@ -71,7 +71,7 @@ public sealed interface Decision {
         : Optional.of(Instant.ofEpochMilli(Durations.ceilMillis(until)));
   }
 
-  /** The rules in shadow mode that would have refused this call. */
+  /** The rules in shadow mode that would have denied this call. */
   default List<String> shadowDenials() {
     for (Balance balance : balances()) {
       if (!balance.enforced()) {
@@ -82,10 +82,10 @@ public sealed interface Decision {
             .toList();
       }
     }
-    return List.of(); // as nearly always, for the price of a look
+    return List.of(); // the common case, without an allocation
   }
 
-  /** The call may pass, and what it cost has been taken. Immutable. */
+  /** The call may pass, and its cost was taken. Immutable. */
   final class Allowed implements Decision {
     private final Counted counted;
 
@@ -99,9 +99,9 @@ public sealed interface Decision {
     }
 
     /**
-     * An allowed call of known balances; for stores.
+     * An allowed call with known balances; for stores.
      *
-     * @param receipt makes the receipt; called once at most
+     * @param receipt makes the receipt; called at most once
      */
     public static Allowed of(
         List<Balance> balances, CountedBy countedBy, Supplier<Receipt> receipt) {
@@ -123,17 +123,17 @@ public sealed interface Decision {
       return counted.countedBy();
     }
 
-    /** What was taken: refund it or settle it through the limiter. */
+    /** What was taken. Pass it to the limiter to refund or settle the call. */
     public Receipt receipt() {
       return counted.receipt();
     }
 
-    /** What the store has counted; for stores around a store. */
+    /** What the store counted; for stores that wrap a store. */
     public Counted counted() {
       return counted;
     }
 
-    /** Whether both found the same balances. Receipts, which name calls, are not compared. */
+    /** Whether both have the same balances. Receipts differ for every call and are not compared. */
     @Override
     public boolean equals(@Nullable Object object) {
       return object instanceof Allowed other
@@ -152,8 +152,14 @@ public sealed interface Decision {
     }
   }
 
-  /** The call must not pass; nothing was taken. */
+  /**
+   * The call must not pass; nothing was taken.
+   *
+   * @param balances the balance at each limit of each account
+   * @param countedBy where the call was counted
+   */
   record Denied(List<Balance> balances, CountedBy countedBy) implements Decision {
+    /** Copies the balances. */
     public Denied {
       balances = List.copyOf(balances);
       Objects.requireNonNull(countedBy, "countedBy");
@@ -171,12 +177,13 @@ public sealed interface Decision {
   }
 
   /**
-   * Nobody counted this call: the store did not answer, and the rule says what becomes of such
-   * calls.
+   * The call was not counted: the store did not answer, and the rule allows or denies such calls.
    *
-   * @param reason what went wrong
+   * @param allowed whether the call may pass
+   * @param reason why the store did not answer
    */
   record Unmetered(boolean allowed, String reason) implements Decision {
+    /** Requires a reason. */
     public Unmetered {
       Objects.requireNonNull(reason, "reason");
     }

@@ -19,22 +19,24 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Who asks, as named facets: {@code ip}, {@code member}, {@code apiKey}, anything. Immutable.
+ * Who makes a call, as named facets such as {@code ip}, {@code member} or {@code apiKey}.
+ * Immutable.
  *
- * <p>An empty value is a missing facet. Two identities are equal if and only if their facets are;
- * {@link #toString()} is their canonical text, and no two identities share one.
+ * <p>A facet with an empty value counts as missing. Two identities are equal exactly if their
+ * facets are. {@link #toString()} is the canonical text; no two identities share one.
  */
 public final class Identity implements Comparable<Identity> {
   /*
-   * One facet and the rest, sorted by name. Most identities have one or two facets and one is made
-   * for every call, so it is a single object of few words, a look-up is a short walk and equality
-   * needs no map.
+   * A linked list of facets, sorted by name. Most identities have one or two facets, and every call
+   * makes one. So it is a single small object, a look-up is a short walk, and equality needs no
+   * map.
    *
-   * Accounts are named by identities whose long and secret values are hashed: such a value is
-   * replaced by its SHA-256 behind the control character U+0002. Control characters are refused in
-   * values, so nobody can write a short value that equals the hash of a long one. Rules hash, and not
-   * the constructor: a value has to be brought into its canonical form first, or a login with a
-   * hundred spaces behind it would be another login.
+   * Accounts are named by identities in which secret and long values are replaced by a hash: the
+   * control character U+0002, then the SHA-256. Control characters are refused in values, so no
+   * short value can equal the hash of a long one.
+   *
+   * Rules hash, not the constructor, because a value must be normalized first. Otherwise a login
+   * with a hundred trailing spaces would be another login.
    */
   private static final int LONGEST_KEPT = 128;
   private static final int HASH_DIGITS = 40;
@@ -45,7 +47,9 @@ public final class Identity implements Comparable<Identity> {
       Pattern.compile("(?:\u0002|%02|sha256:)[0-9a-fA-F]{" + HASH_DIGITS + "}");
   private static final Identity EMPTY = new Identity("", "", null);
 
-  /** Of the account that all callers of a rule share; its name is no facet that a call can have. */
+  /**
+   * The identity of the account that all callers of a rule share. No facet of a call has its name.
+   */
   static final Identity EVERYONE = new Identity(Rule.EVERYONE, "all", null);
 
   private final String name;
@@ -58,15 +62,18 @@ public final class Identity implements Comparable<Identity> {
     this.rest = rest;
   }
 
+  /** An identity of one facet; without facets if the value is empty. */
   public static Identity of(String name, String value) {
     checkedName(name);
     return value.isEmpty() ? EMPTY : new Identity(name, checkedValue(name, value), null);
   }
 
+  /** An identity of two facets. A facet with an empty value is left out. */
   public static Identity of(String name1, String value1, String name2, String value2) {
     return of(name1, value1).with(name2, value2);
   }
 
+  /** An identity of several facets. Facets with an empty value are left out. */
   public static Identity of(Map<String, String> facets) {
     checkCount(facets.size());
     TreeMap<String, String> sorted = new TreeMap<>();
@@ -80,7 +87,7 @@ public final class Identity implements Comparable<Identity> {
     return sorted(sorted);
   }
 
-  /** An identity of facets that were checked, and hashed where they are secret, before. */
+  /** An identity of facets that were already checked and, where they are secret, hashed. */
   public static Identity ofChecked(NavigableMap<String, String> facets) {
     return sorted(facets);
   }
@@ -92,7 +99,7 @@ public final class Identity implements Comparable<Identity> {
     }
   }
 
-  /** Nobody in particular: an identity without facets. */
+  /** An identity without facets. */
   public static Identity none() {
     return EMPTY;
   }
@@ -130,7 +137,7 @@ public final class Identity implements Comparable<Identity> {
     return sorted(sorted);
   }
 
-  /** This identity with one facet more, or with another value for a facet it has. */
+  /** This identity with a facet added or replaced; with an empty value, without that facet. */
   public Identity with(String name, String value) {
     TreeMap<String, String> sorted = new TreeMap<>(facets());
     checkedName(name);
@@ -143,14 +150,14 @@ public final class Identity implements Comparable<Identity> {
     return sorted(sorted);
   }
 
-  /** Whether a text is the hash of a secret or long value, as lists and JSON show it. */
+  /** Whether a text is the hash of a secret or long value, in the form that lists and JSON show. */
   public static boolean isShownHash(String text) {
     return SHOWN_HASH.matcher(text).matches();
   }
 
   /**
-   * This identity with a facet that is known only by the hash that accounts are named by. For
-   * operators: a caller who may give hashes can pass for anybody whose hash it knows.
+   * This identity with a facet of which only the hash is known. For operators only: a caller that
+   * may pass hashes can impersonate anyone whose hash it knows.
    *
    * @param shown the hash as lists and JSON show it: {@code %02…} or {@code sha256:…}
    */
@@ -166,7 +173,7 @@ public final class Identity implements Comparable<Identity> {
     return sorted(sorted);
   }
 
-  /** The value of a facet, or null if this identity lacks it. */
+  /** The value of a facet, or null if it is missing. */
   public @Nullable String facet(String wanted) {
     for (Identity at = first(); at != null; at = at.rest) {
       if (at.name.equals(wanted)) {
@@ -176,6 +183,7 @@ public final class Identity implements Comparable<Identity> {
     return null;
   }
 
+  /** Whether there are no facets. */
   public boolean isEmpty() {
     return value.isEmpty();
   }
@@ -194,7 +202,10 @@ public final class Identity implements Comparable<Identity> {
     return Collections.unmodifiableMap(facets);
   }
 
-  /** This identity reduced to the named facets, or null if one is missing; everyone if none is. */
+  /**
+   * This identity reduced to the named facets, or null if one is missing. Without names: the
+   * identity of all callers together.
+   */
   @Nullable Identity only(String[] wanted) {
     if (wanted.length == 0) {
       return EVERYONE;
@@ -214,10 +225,10 @@ public final class Identity implements Comparable<Identity> {
   }
 
   /**
-   * This identity with every value in the form that its facet asks for. A value that is empty then
-   * is a missing facet; one that was hashed before stays.
+   * This identity with every value normalized as its facet demands. A value that becomes empty is a
+   * missing facet; a value that is already a hash stays.
    *
-   * @param forms the facets that have a form, by their names
+   * @param forms the facets that normalize, by name
    */
   Identity canonical(Map<String, Facet> forms) {
     Identity canonical = isEmpty() ? this : inForm(forms);
@@ -231,19 +242,19 @@ public final class Identity implements Comparable<Identity> {
     return form.isEmpty() ? others : having(form, others);
   }
 
-  /** This identity as accounts are named by it: secret values and long ones as their hashes. */
+  /** This identity as it names accounts: secret and long values are hashed. */
   Identity kept(Set<String> secret) {
     Identity others = rest == null ? null : rest.kept(secret);
     return having(kept(value, secret.contains(name)), others);
   }
 
-  /** A value as accounts are named by it: a secret or long one is hashed. */
+  /** A value as it names accounts: hashed if it is secret or long. */
   static String kept(String value, boolean secret) {
     boolean hashes = value.length() > LONGEST_KEPT || secret;
     return hashes && !isHash(value) ? sha256(value) : value;
   }
 
-  @SuppressWarnings({"ReferenceEquality", "StringEquality"}) // nothing changed, as nearly always
+  @SuppressWarnings({"ReferenceEquality", "StringEquality"}) // usually nothing changed
   private Identity having(String itsValue, @Nullable Identity others) {
     return itsValue == value && others == rest ? this : new Identity(name, itsValue, others);
   }
@@ -284,7 +295,7 @@ public final class Identity implements Comparable<Identity> {
         && (rest == null ? other.rest == null : rest.equals(other.rest));
   }
 
-  @SuppressWarnings({"ReferenceEquality", "StringEquality"}) // as nearly always, and then done
+  @SuppressWarnings({"ReferenceEquality", "StringEquality"}) // usually the same object
   private static boolean same(String a, String b) {
     return a == b || a.equals(b);
   }

@@ -1,17 +1,16 @@
 package dev.sluice;
 
-/** What a call wants of its accounts. */
+/** What a call does with its cost. */
 public enum Intent {
   /** Take the cost if every account has room for it; otherwise nothing. */
   TAKE,
-  /** Look whether the cost would fit. Never writes. */
+  /** Check whether the cost would fit. Never writes. */
   PEEK,
   /** Count the cost even where it does not fit. */
   RECORD,
   /**
-   * Take the cost if there is room, for a call whose fate is still open: settling it confirms what
-   * was taken or gives it back. A refusal that is only due to others whose fate is open locks
-   * nobody.
+   * Take the cost if there is room, as a reservation: a settlement later confirms or refunds it. A
+   * denial that is only due to other open reservations locks nobody.
    */
   RESERVE;
 

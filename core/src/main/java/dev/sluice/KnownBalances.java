@@ -5,7 +5,7 @@ import java.util.List;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
-/** An allowed call whose balances are known, and whose receipt is made when it is asked for. */
+/** An allowed call with known balances; its receipt is made on demand. */
 final class KnownBalances implements Counted {
   private final List<Balance> balances;
   private final Decision.CountedBy countedBy;

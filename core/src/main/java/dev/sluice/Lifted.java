@@ -4,23 +4,26 @@ import dev.sluice.internal.Durations;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.stream.Collectors;
 
 /**
- * What became of a lock that was lifted by hand, and what the caller can do now.
+ * The result of lifting a lock, and what the caller can do now.
  *
  * @param wasLocked whether there was a lock
- * @param now what a call of cost 1 would find in the accounts that were named; nothing was taken
- * @param notInspected what the rule counts by as well, and the identity did not name: an account of
+ * @param now what a call of cost 1 would get from the accounts that were named; nothing was taken
+ * @param notInspected what the rule also counts by and the identity did not name: an account of
  *     these may still refuse the caller
  */
 public record Lifted(boolean wasLocked, Decision now, List<String> notInspected) {
+  /** Requires a decision. */
   public Lifted {
+    Objects.requireNonNull(now, "now");
     notInspected = List.copyOf(notInspected);
   }
 
   /**
-   * Both in a sentence, such as {@code lifted; the next call passes: login=ann has 3 of 3 left (3
+   * Both as a sentence, such as {@code lifted; the next call passes: login=ann has 3 of 3 left (3
    * per 30m)}.
    */
   public String inWords() {

@@ -6,28 +6,31 @@ import dev.sluice.internal.WholeNumbers;
 import java.math.BigInteger;
 import java.time.Duration;
 import java.time.temporal.ChronoUnit;
+import java.util.Objects;
 
 /**
- * How much may pass and how it comes back.
+ * How much may pass, and how it becomes available again.
  *
- * <p>Each kind is a record that is valid once it exists: what could not be counted exactly (zero,
- * negative, beyond 2^52) is refused when it is built. The text of a limit is a short phrase, as
- * lists of rules and the reasons of locks show it.
+ * <p>Each kind is a record that validates itself. Values that could not be counted exactly (zero,
+ * negative, beyond 2^52) are refused. The text of a limit is a short phrase for lists of rules and
+ * reasons of locks.
  */
 public sealed interface Limit {
-  /** The largest number any account may hold; sums and times stay below 2^53, exact in a double. */
+  /**
+   * The largest number an account may hold. Sums and times then stay below 2^53, exact in a double.
+   */
   long LARGEST = 1L << 52;
 
-  /** The most a call may cost, and the most that can pass at one instant. */
+  /** The highest cost of a call, which is also the most that can pass at one instant. */
   long quota();
 
-  /** The time in which {@link #quota()} comes back. */
+  /** The time in which the whole {@link #quota()} becomes available again. */
   Duration window();
 
   /**
-   * How long what was counted can matter, in microseconds.
+   * How long a counted call can affect decisions, in microseconds.
    *
-   * @param nowMicros tells how long the present round of a calendar window is
+   * @param nowMicros the current time, for the length of the current calendar window
    */
   default long horizonMicros(long nowMicros) {
     return Durations.micros(window());
@@ -43,7 +46,7 @@ public sealed interface Limit {
     return new FixedWindow(limit, Cycle.every(window));
   }
 
-  /** At most {@code limit} in each round of a cycle, such as a month in Berlin. */
+  /** At most {@code limit} in each window of a cycle, such as a month in Berlin. */
   static FixedWindow fixedWindow(long limit, Cycle cycle) {
     return new FixedWindow(limit, cycle);
   }
@@ -59,14 +62,21 @@ public sealed interface Limit {
     return new SlidingWindow(limit, window, precision);
   }
 
-  /** At most {@code capacity} at once; {@code refill} come back every {@code period}. */
+  /** At most {@code capacity} at once; {@code refill} tokens come back every {@code period}. */
   static TokenBucket tokenBucket(long capacity, long refill, Duration period) {
     return new TokenBucket(capacity, refill, period);
   }
 
-  /** Windows that start afresh: up to twice the limit can pass around an edge. */
+  /**
+   * Windows that start empty: up to twice the limit can pass around the edge of two windows.
+   *
+   * @param limit how much may pass in a window
+   * @param cycle when windows begin
+   */
   record FixedWindow(long limit, Cycle cycle) implements Limit {
+    /** Checks the limit. */
     public FixedWindow {
+      Objects.requireNonNull(cycle, "cycle");
       checkCount("limit", limit, LARGEST);
     }
 
@@ -92,10 +102,16 @@ public sealed interface Limit {
     }
   }
 
-  /** Every admitted call is remembered for the window: exact, and as large as its limit. */
+  /**
+   * Remembers every admitted call for the length of the window: exact, with memory up to its limit.
+   *
+   * @param limit how much may pass in any window
+   * @param window the length of a window
+   */
   record SlidingLog(long limit, Duration window) implements Limit {
     static final long LARGEST_LOG = 1_000_000;
 
+    /** Checks that it can be counted exactly. */
     public SlidingLog {
       if (limit > LARGEST_LOG) {
         throw InvalidValueException.of(
@@ -108,6 +124,7 @@ public sealed interface Limit {
       checkSpan("per", window);
     }
 
+    /** The window in microseconds. */
     public long windowMicros() {
       return Durations.micros(window);
     }
@@ -123,10 +140,18 @@ public sealed interface Limit {
     }
   }
 
-  /** Counts in parts of the window; strict, so a slot comes back up to one precision late. */
+  /**
+   * Counts in parts of the window. It never admits more than its limit; usage becomes available
+   * again up to one {@code precision} late.
+   *
+   * @param limit how much may pass in any window
+   * @param window the length of a window
+   * @param precision the length of a part
+   */
   record SlidingWindow(long limit, Duration window, Duration precision) implements Limit {
     static final long MOST_PARTS = 3_600;
 
+    /** Checks that it can be counted exactly. */
     public SlidingWindow {
       checkCount("limit", limit, LARGEST);
       checkSpan("per", window);
@@ -150,10 +175,12 @@ public sealed interface Limit {
       return Durations.ofMicros(Math.max(1, WholeNumbers.ceilDiv(Durations.micros(window), 60)));
     }
 
+    /** The window in microseconds. */
     public long windowMicros() {
       return Durations.micros(window);
     }
 
+    /** The precision in microseconds. */
     public long precisionMicros() {
       return Durations.micros(precision);
     }
@@ -178,10 +205,16 @@ public sealed interface Limit {
   /**
    * A bucket that refills steadily.
    *
-   * <p>Its arithmetic is in units of 1/{@link #unitsPerMicro()} microsecond: a token is {@link
-   * #unitsPerToken()} of them, both reduced by their common divisor, so any rational rate is exact.
+   * <p>It counts in units of 1/{@link #unitsPerMicro()} microsecond. A token is {@link
+   * #unitsPerToken()} units. Both are reduced by their common divisor, so any rational rate is
+   * exact.
    *
-   * @param debt how far below empty it can be recorded
+   * @param capacity how many tokens it holds
+   * @param refill how many tokens come back in a period
+   * @param period the time in which they come back
+   * @param debt how many tokens below empty a recorded cost can take it
+   * @param unitsPerToken computed; the argument is ignored
+   * @param unitsPerMicro computed; the argument is ignored
    */
   record TokenBucket(
       long capacity,
@@ -191,6 +224,7 @@ public sealed interface Limit {
       long unitsPerToken,
       long unitsPerMicro)
       implements Limit {
+    /** Checks that it can be counted exactly, and computes the units. */
     public TokenBucket {
       checkCount("capacity", capacity, LARGEST);
       checkCount("refill", refill, LARGEST);
@@ -217,12 +251,12 @@ public sealed interface Limit {
       this(capacity, refill, period, Math.max(0, capacity), 0, 0);
     }
 
-    /** The same bucket with another bound on its debt; without one it is one capacity. */
+    /** The same bucket with another maximum debt; the default is its capacity. */
     public TokenBucket withDebt(long tokens) {
       return new TokenBucket(capacity, refill, period, tokens, 0, 0);
     }
 
-    /** What an empty bucket lacks, in units. */
+    /** The capacity in units. */
     public long capacityUnits() {
       return capacity * unitsPerToken;
     }
@@ -258,7 +292,7 @@ public sealed interface Limit {
     }
   }
 
-  /** Refuses a length of time that cannot be counted in whole microseconds. */
+  /** Returns the duration, or throws if it cannot be counted in whole microseconds. */
   static Duration checkSpan(String name, Duration span) {
     if (span.isNegative() || span.isZero()) {
       throw InvalidValueException.of(name, span.isZero() ? "0s" : span.toString(), "longer than 0");

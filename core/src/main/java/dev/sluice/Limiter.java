@@ -24,24 +24,26 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Decides whether calls may pass, by the rules in force, counting in a store.
+ * Decides whether calls may pass: applies the rules in force and counts in a store. Thread-safe.
  *
- * <p>Methods whose names end in {@code Async} return at once, and answer when the store has; the
- * others wait for the answer. A call that names an unknown rule is an {@link UnknownRuleException},
- * one that lacks a facet an {@link IllegalArgumentException}, in both cases before anything is
- * counted; asynchronous methods throw them, too. A refusal is a value. Thread-safe.
+ * <p>Methods whose names end in {@code Async} return at once and complete when the store answers;
+ * the others wait. A denial is a value, not an exception.
  *
- * <p>{@link #close} closes only what the limiter owns: nothing, unless it was made by {@link
+ * <p>A call that names an unknown rule throws an {@link UnknownRuleException}; a call that lacks a
+ * facet throws an {@link IllegalArgumentException}. Both happen before anything is counted, and
+ * asynchronous methods throw them directly, too.
+ *
+ * <p>{@link #close} closes the store and the rule source only if the limiter was made by {@link
  * #owning}.
  */
 public final class Limiter implements AutoCloseable {
-  /** More locks than these do not end in the same microsecond. */
+  /** We assume that no more locks than this end in the same microsecond. */
   private static final int MOST_WITH_ONE_END = 100;
 
   private final Store store;
   private final RuleSource source;
   private final InstantSource clock;
-  private final @Nullable LimiterListener listener; // which never throws
+  private final @Nullable LimiterListener listener; // AllListeners: it never throws
   private final boolean owner;
 
   private Limiter(Builder builder) {
@@ -73,7 +75,7 @@ public final class Limiter implements AutoCloseable {
     return builder(store, source).owning().build();
   }
 
-  /** A limiter with settings. */
+  /** A builder for a limiter with settings. */
   public static Builder builder(Store store, RuleSource source) {
     return new Builder(store, source);
   }
@@ -91,13 +93,13 @@ public final class Limiter implements AutoCloseable {
       this.source = Objects.requireNonNull(source, "source");
     }
 
-    /** The clock that ends overrides; accounts follow the store's clock. */
+    /** Sets the clock that decides when overrides end; accounts follow the clock of the store. */
     public Builder clock(InstantSource clock) {
       this.clock = Objects.requireNonNull(clock, "clock");
       return this;
     }
 
-    /** One more listener that is told of every decision. */
+    /** Adds a listener that receives every decision. */
     public Builder listener(LimiterListener listener) {
       listeners.add(Objects.requireNonNull(listener, "listener"));
       return this;
@@ -133,7 +135,9 @@ public final class Limiter implements AutoCloseable {
     Rules rules = source.rules();
     if (listener == null) {
       Planned planned = plan(call, rules);
-      return planned.paysNothing() ? planned.free() : planned.told(store.decide(planned.plan));
+      return planned.paysNothing()
+          ? planned.free()
+          : planned.withExempt(store.decide(planned.plan));
     }
     return Stages.await(decideAsync(call, rules));
   }
@@ -149,12 +153,12 @@ public final class Limiter implements AutoCloseable {
   }
 
   /**
-   * Decides a call by rules that were read before, with {@link #rules()}: whoever has found the
-   * facets of a call by some rules has it decided by the same ones.
+   * Decides a call by rules that were read before with {@link #rules()}. Use it after looking up
+   * the facets of the call, so that the same rules find the facets and decide.
    */
   public CompletionStage<Decision> decideAsync(Call call, Rules rules) {
-    LimiterListener told = listener;
-    return told == null ? ask(call, rules) : telling(told, call, rules);
+    LimiterListener informed = listener;
+    return informed == null ? ask(call, rules) : askAndReport(informed, call, rules);
   }
 
   private CompletionStage<Decision> ask(Call call, Rules rules) {
@@ -163,10 +167,10 @@ public final class Limiter implements AutoCloseable {
       return CompletableFuture.completedFuture(planned.free());
     }
     CompletionStage<Decision> asked = store.take(planned.plan);
-    return planned.exempt.isEmpty() ? asked : asked.thenApply(planned::told);
+    return planned.exempt.isEmpty() ? asked : asked.thenApply(planned::withExempt);
   }
 
-  private CompletionStage<Decision> telling(LimiterListener told, Call call, Rules rules) {
+  private CompletionStage<Decision> askAndReport(LimiterListener informed, Call call, Rules rules) {
     long start = System.nanoTime();
     try {
       return ask(call, rules)
@@ -174,23 +178,23 @@ public final class Limiter implements AutoCloseable {
               (decision, error) -> {
                 long nanos = System.nanoTime() - start;
                 if (error == null) {
-                  told.decided(rules, call, decision, nanos);
+                  informed.decided(rules, call, decision, nanos);
                 } else {
-                  told.failed(call, Stages.cause(error), nanos);
+                  informed.failed(call, Stages.cause(error), nanos);
                 }
               });
     } catch (RuntimeException e) { // the call cannot be planned
-      told.failed(call, e, System.nanoTime() - start);
+      informed.failed(call, e, System.nanoTime() - start);
       throw e;
     }
   }
 
-  /** What a call of cost 1 would find; nothing is counted. */
+  /** What a call of cost 1 would get. Nothing is counted. */
   public Decision peek(String rule, Identity identity) {
     return decide(Call.of(rule, identity).peeking());
   }
 
-  /** What a call of cost 1 would find; nothing is counted. */
+  /** What a call of cost 1 would get. Nothing is counted. */
   public CompletionStage<Decision> peekAsync(String rule, Identity identity) {
     return decideAsync(Call.of(rule, identity).peeking());
   }
@@ -201,24 +205,24 @@ public final class Limiter implements AutoCloseable {
   }
 
   /**
-   * A call and what it has to pay.
+   * A call and its charges.
    *
-   * @param exempt the rules of the call by which it pays nothing
+   * @param exempt the rules of the call that charge nothing
    */
   private record Planned(Plan plan, List<String> exempt) {
     boolean paysNothing() {
       return plan.charges().isEmpty();
     }
 
-    /** The decision on a call that pays nothing. */
+    /** The decision on a call without charges. */
     Decision free() {
       String id = plan.id();
       Receipt nothing = new Receipt(id == null ? "-" : id, 0, List.of()).exemptFrom(exempt);
       return Decision.Allowed.of(List.of(), Decision.CountedBy.STORE, () -> nothing);
     }
 
-    /** A decision whose receipt remembers the rules of the call that took nothing. */
-    Decision told(Decision decision) {
+    /** The decision with a receipt that also names the rules that charged nothing. */
+    Decision withExempt(Decision decision) {
       return !exempt.isEmpty() && decision instanceof Decision.Allowed allowed
           ? Decision.Allowed.of(
               allowed.balances(), allowed.countedBy(), () -> allowed.receipt().exemptFrom(exempt))
@@ -248,18 +252,19 @@ public final class Limiter implements AutoCloseable {
 
   // ---- Refunds and settlements ----------------------------------------------------------------
 
-  /** Gives back all that a call took; false if its receipt was settled before. */
+  /** Refunds everything that a call took. Returns false if its receipt was settled before. */
   public boolean refund(Receipt receipt) {
     return Stages.await(refundAsync(receipt));
   }
 
-  /** Gives back all that a call took; false if its receipt was settled before. */
+  /** Refunds everything that a call took. Returns false if its receipt was settled before. */
   public CompletionStage<Boolean> refundAsync(Receipt receipt) {
     return settleAsync(receipt, 0);
   }
 
   /**
-   * Settles a call with what it really cost: less is given back, more is recorded.
+   * Replaces the cost that a call took by what it really cost: the rest is refunded, or more is
+   * charged.
    *
    * @return false if the receipt was settled before; then nothing happened
    */
@@ -268,7 +273,8 @@ public final class Limiter implements AutoCloseable {
   }
 
   /**
-   * Settles a call with what it really cost: less is given back, more is recorded.
+   * Replaces the cost that a call took by what it really cost: the rest is refunded, or more is
+   * charged.
    *
    * @return false if the receipt was settled before; then nothing happened
    */
@@ -276,12 +282,12 @@ public final class Limiter implements AutoCloseable {
     return settleAsync(receipt, Settlement.of(actualCost)).thenApply(Settled::done);
   }
 
-  /** Settles a call with what it really cost by each rule, or confirms or forgives it. */
+  /** Settles a call: by its real cost for each rule, by confirming it, or by forgiving usage. */
   public Settled settle(Receipt receipt, Settlement settlement) {
     return Stages.await(settleAsync(receipt, settlement));
   }
 
-  /** Settles a call with what it really cost by each rule, or confirms or forgives it. */
+  /** Settles a call: by its real cost for each rule, by confirming it, or by forgiving usage. */
   public CompletionStage<Settled> settleAsync(Receipt receipt, Settlement settlement) {
     settlement.checkAgainst(receipt);
     settlement.checkForgiven(receipt, source.rules());
@@ -289,12 +295,12 @@ public final class Limiter implements AutoCloseable {
       return CompletableFuture.completedFuture(Settled.NOT_DONE);
     }
     CompletionStage<Settled> settling = store.settle(receipt, settlement);
-    LimiterListener told = listener;
-    return told == null
+    LimiterListener informed = listener;
+    return informed == null
         ? settling
         : settling.thenApply(
             settled -> {
-              told.settled(receipt, settled);
+              informed.settled(receipt, settled);
               return settled;
             });
   }
@@ -302,9 +308,9 @@ public final class Limiter implements AutoCloseable {
   // ---- For operators --------------------------------------------------------------------------
 
   /**
-   * What an operator sees of those accounts of a rule that an identity names, also if the caller is
-   * exempt or the rule counts by more facets. Nothing is counted; fails if the store does not
-   * answer.
+   * The state of a rule's accounts for an identity, for operators. It also works if the caller is
+   * exempt, and if the identity has only some of the facets that the rule counts by. Nothing is
+   * counted; fails if the store does not answer.
    */
   public Decision inspect(String rule, Identity identity) {
     return Stages.await(inspectAsync(rule, identity));
@@ -315,7 +321,7 @@ public final class Limiter implements AutoCloseable {
     return store.look(source.rules().look(rule, identity, clock));
   }
 
-  /** What an operator sees of the accounts of a call; fails if the store does not answer. */
+  /** The state of the accounts of a call, for operators. Fails if the store does not answer. */
   public Decision inspect(Call call) {
     return Stages.await(inspectAsync(call));
   }
@@ -328,22 +334,22 @@ public final class Limiter implements AutoCloseable {
         : store.look(planned.plan);
   }
 
-  /** Forgets what an identity used of a rule, and its lock; says whether there was anything. */
+  /** Forgets the usage and the lock of an identity for a rule. Returns whether there was any. */
   public boolean reset(String rule, Identity identity) {
     return Stages.await(resetAsync(rule, identity));
   }
 
-  /** Forgets what an identity used of a rule, and its lock; says whether there was anything. */
+  /** Forgets the usage and the lock of an identity for a rule. Returns whether there was any. */
   public CompletionStage<Boolean> resetAsync(String rule, Identity identity) {
     return any(accounts(rule, identity), store::reset);
   }
 
-  /** Locks an identity out of a rule by hand. */
+  /** Locks an identity out of a rule by hand, for a time and with a reason. */
   public List<Restriction> lock(String rule, Identity identity, Duration length, String reason) {
     return Stages.await(lockAsync(rule, identity, length, reason));
   }
 
-  /** Locks an identity out of a rule by hand. */
+  /** Locks an identity out of a rule by hand, for a time and with a reason. */
   public CompletionStage<List<Restriction>> lockAsync(
       String rule, Identity identity, Duration length, String reason) {
     Limit.checkSpan("lock", length);
@@ -364,15 +370,18 @@ public final class Limiter implements AutoCloseable {
     }
   }
 
-  /** Ends the lock of an identity and forgets what led to it; says whether there was one. */
+  /**
+   * Ends the lock of an identity and forgets the usage that led to it. Returns whether it was
+   * locked.
+   */
   public boolean lift(String rule, Identity identity) {
     return lift(rule, identity, false);
   }
 
   /**
-   * Ends the lock of an identity; says whether there was one.
+   * Ends the lock of an identity. Returns whether it was locked.
    *
-   * @param keepUsage whether what it has used stays, and the locks before it are remembered
+   * @param keepUsage whether its usage stays, and whether earlier locks still lengthen the next one
    */
   public boolean lift(String rule, Identity identity, boolean keepUsage) {
     return Stages.await(liftAsync(rule, identity, keepUsage));
@@ -388,12 +397,12 @@ public final class Limiter implements AutoCloseable {
     return any(accounts(rule, identity), account -> store.lift(account, keepUsage));
   }
 
-  /** Ends the lock of an identity; says whether there was one, and what the caller can do now. */
+  /** Ends the lock of an identity. Returns whether it was locked and what a call would get now. */
   public Lifted liftAndInspect(String rule, Identity identity, boolean keepUsage) {
     return Stages.await(liftAndInspectAsync(rule, identity, keepUsage));
   }
 
-  /** Ends the lock of an identity; says whether there was one, and what the caller can do now. */
+  /** Ends the lock of an identity. Returns whether it was locked and what a call would get now. */
   public CompletionStage<Lifted> liftAndInspectAsync(
       String rule, Identity identity, boolean keepUsage) {
     return liftAsync(rule, identity, keepUsage)
@@ -418,10 +427,10 @@ public final class Limiter implements AutoCloseable {
   }
 
   /**
-   * Who is locked, until when and why: a page of the locks of one rule or, given null, of all, also
-   * of rules that are no longer in force.
+   * Lists who is locked, until when and why: one page of the locks of a rule, or of all rules if it
+   * is null, also of rules that are no longer in force.
    *
-   * @param limit how many at most, 1 to {@link LockPage#LARGEST}
+   * @param limit the size of a page, 1 to {@link LockPage#LARGEST}
    * @param after the {@link LockPage#next} of the page before, or null for the first page
    */
   public LockPage locks(@Nullable String rule, int limit, @Nullable String after) {
@@ -439,8 +448,8 @@ public final class Limiter implements AutoCloseable {
   }
 
   /**
-   * The locks that a decision found, with their reasons, for an operator. One that ended since
-   * then, or was replaced by another, is left out.
+   * The locks that a decision found, with their reasons, for operators. Locks that have ended or
+   * were replaced since then are left out.
    */
   public List<Restriction> locks(Decision decision) {
     return Stages.await(locksAsync(decision));
@@ -458,7 +467,7 @@ public final class Limiter implements AutoCloseable {
         .thenApply(found -> found.stream().flatMap(Optional::stream).toList());
   }
 
-  /** The lock of an account, found in the list of all by the moment at which it ends. */
+  /** Finds the lock of an account in the list of all locks, by the time at which it ends. */
   private CompletionStage<Optional<Restriction>> lock(Account account, long untilMicros) {
     return store
         .locks(null, MOST_WITH_ONE_END, LockPage.Place.before(untilMicros).toString())

@@ -1,27 +1,27 @@
 package dev.sluice;
 
 /**
- * Is told what a limiter decided, for metrics, logs and audits.
+ * Receives every decision of a limiter, for metrics, logs and audits.
  *
- * <p>Called on the thread that finishes the call, which may be one that other calls wait for: take
- * numbers down and return. What it throws is logged and changes no decision.
+ * <p>Called on the thread that completes the call. Other calls may wait for that thread, so return
+ * quickly. Exceptions are logged and change no decision.
  */
 public interface LimiterListener {
   /**
    * A call was decided.
    *
-   * @param rules the rules by which it was decided
-   * @param nanos how long that took, from the question to the decision
+   * @param rules the rules that decided it
+   * @param nanos the time from the request to the decision
    */
   void decided(Rules rules, Call call, Decision decision, long nanos);
 
   /**
-   * A call had no decision: it names an unknown rule, lacks a facet, or the store failed.
+   * A call could not be decided: it names an unknown rule, lacks a facet, or the store failed.
    *
-   * @param nanos how long it took to find out
+   * @param nanos the time until it failed
    */
   default void failed(Call call, Throwable error, long nanos) {}
 
-  /** A receipt was settled, or had been before. */
+  /** A settlement was answered; {@link Settled#done} is false if it changed nothing. */
   default void settled(Receipt receipt, Settled settled) {}
 }

@@ -5,16 +5,18 @@ import dev.sluice.internal.Durations;
 import dev.sluice.internal.InvalidValueException;
 import java.time.Duration;
 import java.util.List;
+import java.util.Objects;
 import java.util.stream.Collectors;
 
 /**
- * How long an overdrawn identity stays out, and how that grows.
+ * How long a caller is locked out after it exceeded a limit, and how repeated locks grow.
  *
- * <p>The n-th lock in a row lasts the n-th of the durations, the last of them for every further
- * one. Locks are in a row while each is earned at most {@code memory} after the end of the one
- * before.
+ * <p>The n-th lock in a row lasts the n-th duration; further ones last the last duration. A lock
+ * continues the row if it begins at most {@code memory} after the end of the lock before.
  *
- * @param on what begins it
+ * @param durations the lengths of the locks in a row; at least one
+ * @param memory for how long after its end a lock still lengthens the next one
+ * @param on when a lock begins
  */
 public record Lock(List<Duration> durations, Duration memory, On on) {
   /** When a lock begins. */
@@ -22,12 +24,13 @@ public record Lock(List<Duration> durations, Duration memory, On on) {
     /** With the first call that a limit denies. */
     DENIAL,
     /**
-     * With the call that leaves a limit without room for one more, such as the third wrong code of
-     * three; or with a call that is denied although there was room for one.
+     * With the call that uses up a limit, such as the third wrong code of three. Also with a call
+     * that is denied although there was room for a cost of 1.
      */
     LIMIT
   }
 
+  /** Checks the durations. */
   public Lock {
     durations = List.copyOf(durations);
     if (durations.isEmpty()) {
@@ -40,7 +43,8 @@ public record Lock(List<Duration> durations, Duration memory, On on) {
           "at most %d".formatted(Bounds.MOST_LOCK_DURATIONS));
     }
     durations.forEach(duration -> Limit.checkSpan("lock", duration));
-    Limit.checkSpan("lockMemory", memory);
+    Limit.checkSpan("lockMemory", Objects.requireNonNull(memory, "memory"));
+    Objects.requireNonNull(on, "on");
   }
 
   /** A lock that begins with the first denial. */
@@ -48,16 +52,17 @@ public record Lock(List<Duration> durations, Duration memory, On on) {
     this(durations, memory, On.DENIAL);
   }
 
+  /** A lock of one length, which begins with the first denial. */
   public static Lock of(Duration duration) {
     return new Lock(List.of(duration), duration);
   }
 
-  /** The same lock, beginning with the call that uses up a limit. */
+  /** The same lock, but it begins with the call that uses up a limit. */
   public Lock onLimit() {
     return new Lock(durations, memory, On.LIMIT);
   }
 
-  /** Growing locks, remembered for as long as the longest of them. */
+  /** Locks that grow when repeated. Each is remembered for the longest of the durations. */
   public static Lock growing(List<Duration> durations) {
     if (durations.isEmpty()) {
       throw InvalidValueException.of("lock", "[]", "at least one duration");
@@ -65,7 +70,7 @@ public record Lock(List<Duration> durations, Duration memory, On on) {
     return new Lock(durations, durations.stream().max(Duration::compareTo).orElseThrow());
   }
 
-  /** The length of the n-th lock in a row, counted from 1. */
+  /** The length of the n-th lock in a row in microseconds, counted from 1. */
   public long micros(long nth) {
     return Durations.micros(durations.get((int) Math.min(nth, durations.size()) - 1));
   }

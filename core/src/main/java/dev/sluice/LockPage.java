@@ -12,24 +12,28 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One page of the locks in force. Those that end first come first.
+ * One page of the locks in force, sorted by their end, earliest first.
  *
+ * @param locks the locks of this page
  * @param total how many locks are in force on all pages together
- * @param next asks for the page behind this one; null on the last page
+ * @param next the argument that asks for the next page; null on the last page
  */
 public record LockPage(List<Restriction> locks, long total, @Nullable String next) {
   /** The most locks that one page can hold. */
   public static final int LARGEST = 1_000;
 
+  /** Copies the locks. */
   public LockPage {
     locks = List.copyOf(locks);
   }
 
   /**
-   * The first of some locks, in order.
+   * The first page of some locks, sorted.
    *
-   * @param behind locks behind the page before; if there are more than {@code limit}, at least one
-   *     more than that
+   * @param behind the locks after the previous page; if there are more than {@code limit}, at least
+   *     one more than that
+   * @param total how many locks are in force on all pages together
+   * @param limit the size of a page
    */
   public static LockPage of(Collection<Restriction> behind, long total, int limit) {
     List<Restriction> sorted =
@@ -43,29 +47,35 @@ public record LockPage(List<Restriction> locks, long total, @Nullable String nex
     return new LockPage(sorted, total, more ? Place.of(sorted.get(limit - 1)).toString() : null);
   }
 
-  /** Refuses a page size that is out of range. */
+  /** Throws if a page size is out of range. */
   public static void checkLimit(int limit) {
     if (limit < 1 || limit > LARGEST) {
       throw InvalidValueException.of("limit", Integer.toString(limit), "1 to " + LARGEST);
     }
   }
 
-  /** Where a lock stands in the list: by its end, then by its account. */
+  /**
+   * The position of a lock in the list: sorted by its end, then by its account.
+   *
+   * @param untilMicros the end of the lock, in microseconds since the epoch
+   * @param account the text of the account
+   */
   public record Place(long untilMicros, String account) implements Comparable<Place> {
-    /** Before the first lock. */
+    /** The position before the first lock. */
     public static final Place START = new Place(0, "");
 
+    /** The position of a lock. */
     public static Place of(Restriction lock) {
       return new Place(
           ChronoUnit.MICROS.between(Instant.EPOCH, lock.until()), lock.account().toString());
     }
 
-    /** Before the first lock that ends at a moment. */
+    /** The position before the first lock that ends at a time. */
     static Place before(long untilMicros) {
       return new Place(untilMicros, "");
     }
 
-    /** The place that {@link LockPage#next} names; the start, given null. */
+    /** The position that {@link LockPage#next} encodes; the start if it is null. */
     public static Place after(@Nullable String next) {
       if (next == null) {
         return START;

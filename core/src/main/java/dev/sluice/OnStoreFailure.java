@@ -1,13 +1,11 @@
 package dev.sluice;
 
-/**
- * What becomes of a call when the store gives no answer in time. Ordered: the strictest is last.
- */
+/** How a call is decided when the store does not answer in time. Ordered: the strictest is last. */
 public enum OnStoreFailure {
-  /** It passes, unmetered. */
+  /** The call passes and is not counted. */
   ALLOW,
-  /** This node counts by itself, at the rule's limits divided by the number of nodes. */
+  /** This node counts alone, at the limits of the rule divided by the number of nodes. */
   LOCAL,
-  /** It is refused. */
+  /** The call is denied. */
   DENY
 }

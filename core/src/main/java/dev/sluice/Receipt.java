@@ -1,17 +1,19 @@
 package dev.sluice;
 
 import java.util.List;
+import java.util.Objects;
 import java.util.stream.Stream;
 
 /**
- * What an allowed call took, so that it can be given back: that much, once, and no more.
+ * What an allowed call took. With it, the call can be refunded or settled once.
  *
- * @param id names the call among all that the store remembers
- * @param takenAtMicros the store's clock when it was taken
- * @param openUntilMicros the end of the hold of a reservation; 0 if it was none
- * @param node the node that counted the local entries by itself; empty if there are none
- * @param exempt the rules of the call by which nothing was taken: the caller is exempt from them,
- *     or lacks a facet without which they are skipped
+ * @param id the name of the call among all that the store remembers
+ * @param takenAtMicros the time of the take, by the clock of the store
+ * @param openUntilMicros when a reservation ends that is not settled; 0 if it is no reservation
+ * @param entries what was taken from each account
+ * @param node the node that counted the local entries alone; empty if there are none
+ * @param exempt the rules of the call that took nothing: the caller is exempt, or lacks a facet
+ *     without which they are skipped
  */
 public record Receipt(
     String id,
@@ -20,26 +22,31 @@ public record Receipt(
     List<Entry> entries,
     String node,
     List<String> exempt) {
+  /** Copies the lists. */
   public Receipt {
+    Objects.requireNonNull(id, "id");
+    Objects.requireNonNull(node, "node");
     entries = List.copyOf(entries);
     exempt = List.copyOf(exempt);
   }
 
+  /** A receipt of a call that all its rules counted. */
   public Receipt(
       String id, long takenAtMicros, long openUntilMicros, List<Entry> entries, String node) {
     this(id, takenAtMicros, openUntilMicros, entries, node, List.of());
   }
 
+  /** A receipt of a call that is no reservation and was counted by the store. */
   public Receipt(String id, long takenAtMicros, List<Entry> entries) {
     this(id, takenAtMicros, 0, entries, "");
   }
 
-  /** The same receipt for some of its entries. */
+  /** The same receipt with only some of its entries. */
   public Receipt with(List<Entry> some) {
     return new Receipt(id, takenAtMicros, openUntilMicros, some, node, exempt);
   }
 
-  /** The same receipt of a call that also named rules by which nothing was taken. */
+  /** The same receipt, which also names the rules that took nothing. */
   Receipt exemptFrom(List<String> rules) {
     return new Receipt(id, takenAtMicros, openUntilMicros, entries, node, rules);
   }
@@ -54,11 +61,14 @@ public record Receipt(
   /**
    * What was taken from one account.
    *
-   * @param marks one for each limit, by which it finds what was taken
-   * @param given how much the account had given back to calls before others took, when this was
-   *     taken; what it gave back since must not be given to this call once more
-   * @param locked whether this very call locked the account
-   * @param local whether a node counted it by itself, so that only that node can give it back
+   * @param account the account
+   * @param terms the limits and the lock under which the cost was taken
+   * @param cost how much was taken
+   * @param marks one for each limit; the limit uses it to find what was taken
+   * @param given a counter of the account, as of this take: how much it has refunded to calls that
+   *     other takes followed. What was refunded since must not be refunded to this call again
+   * @param locked whether this call locked the account
+   * @param local whether a node counted it alone, so that only that node can refund it
    */
   public record Entry(
       Account account,
@@ -68,20 +78,24 @@ public record Receipt(
       long given,
       boolean locked,
       boolean local) {
+    /** Copies the marks. */
     public Entry {
+      Objects.requireNonNull(account, "account");
+      Objects.requireNonNull(terms, "terms");
       marks = List.copyOf(marks);
     }
 
+    /** What a call took that did not lock the account. */
     public Entry(Account account, Terms terms, long cost, List<Mark> marks) {
       this(account, terms, cost, marks, 0, false, false);
     }
 
-    /** The same of a call that locked the account. */
+    /** The same entry for a call that locked the account. */
     public Entry locking() {
       return new Entry(account, terms, cost, marks, given, true, local);
     }
 
-    /** The same, counted by a node by itself. */
+    /** The same entry, counted by a node alone. */
     public Entry locally() {
       return new Entry(account, terms, cost, marks, given, locked, true);
     }
@@ -90,9 +104,9 @@ public record Receipt(
   /**
    * Where a limit finds what was taken.
    *
-   * @param micros the account's time of the take
-   * @param number of a bucket the units that it lacked after the take, of a log the number of the
-   *     entry, of others 0
+   * @param micros the time of the take, by the clock of the account
+   * @param number for a token bucket the units that it lacked after the take, for a sliding log the
+   *     number of the entry, otherwise 0
    */
   public record Mark(long micros, long number) {}
 }

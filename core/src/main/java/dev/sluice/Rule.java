@@ -17,25 +17,36 @@ import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A named set of limits: whom it counts, how much may pass, and for whom other limits hold.
+ * A named set of limits: which identities it counts, how much may pass, and the exceptions.
  *
- * <p>Rules are made by a {@linkplain #builder builder} or read from a file, and never change.
+ * <p>Rules are made by a {@linkplain #builder builder} or read from a file. Immutable.
  */
 public final class Rule {
-  /** In {@code by}: all callers together, on one account. No facet has this name. */
+  /**
+   * The value of {@code by} that counts all callers together, on one account. No facet has this
+   * name.
+   */
   public static final String EVERYONE = "everyone";
 
-  /** What becomes of a call that lacks a facet the rule counts by. */
+  /** What happens to a call that lacks a facet the rule counts by. */
   public enum Missing {
     /** The call is refused with an error. */
     ERROR,
-    /** That identity is not counted; a call that has none of them passes. */
+    /** That identity is not counted. A call that lacks all identities of the rule passes. */
     SKIP
   }
 
-  /** Terms of their own for the identities that have all the given facet values. */
+  /**
+   * An override: other terms for callers that have all the given facet values.
+   *
+   * @param when the facet values that a caller must have
+   * @param until when the override ends, or null if it does not
+   * @param terms the terms that replace those of the rule
+   */
   public record Special(Map<String, String> when, @Nullable Instant until, Terms terms) {
+    /** Requires at least one facet value. */
     public Special {
+      Objects.requireNonNull(terms, "terms");
       when = Map.copyOf(when);
       if (when.isEmpty()) {
         throw InvalidValueException.of("override", "without 'when'", "the facets it is for");
@@ -43,9 +54,9 @@ public final class Rule {
     }
 
     /**
-     * Whether it has not ended.
+     * Whether the override is still in force.
      *
-     * @param clock read only if it has an end
+     * @param clock read only if the override has an end
      */
     public boolean holdsAt(InstantSource clock) {
       return until == null || clock.instant().isBefore(until);
@@ -84,58 +95,61 @@ public final class Rule {
     }
   }
 
-  /** Its name. */
+  /** The name. */
   public String name() {
     return name;
   }
 
   /**
-   * The identities it counts, each a facet or several joined by {@code +}, or {@link #EVERYONE};
-   * empty for every facet of the call on its own account.
+   * The identities it counts: each is a facet, several facets joined by {@code +}, or {@link
+   * #EVERYONE}. If empty, every facet of a call is counted on an account of its own.
    */
   public List<String> by() {
     return by;
   }
 
-  /** The limits and the lock that hold for everybody without an override. */
+  /** The limits and the lock for callers without an override. */
   public Terms terms() {
     return terms;
   }
 
-  /** Other terms for some identities; the first that matches holds. */
+  /** Other terms for some callers. Of several that match, the first applies. */
   public List<Special> overrides() {
     return overrides;
   }
 
   /**
-   * Identities that are not counted at all; as in {@code when} of an override, a client address may
-   * be a range.
+   * Facet values of callers that are not counted. A client address may be a range, as in {@code
+   * when} of an override.
    */
   public List<Map<String, String>> exempt() {
     return exempt;
   }
 
-  /** False in shadow mode: counted and reported, never refused. */
+  /** Whether calls are denied. False in shadow mode, which counts and reports only. */
   public boolean enforced() {
     return enforced;
   }
 
-  /** What becomes of a call that lacks a facet. */
+  /** What happens to a call that lacks a facet. */
   public Missing missing() {
     return missing;
   }
 
-  /** What decides when the store does not answer. */
+  /** How calls are decided when the store does not answer. */
   public OnStoreFailure onStoreFailure() {
     return onStoreFailure;
   }
 
-  /** Whether all its accounts lie in one slot of a Redis Cluster. */
+  /** Whether a Redis Cluster keeps all its accounts in one slot. */
   public boolean colocate() {
     return colocate;
   }
 
-  /** Refuses a rule that no call could pay; without {@code by} the facets of a call are few. */
+  /**
+   * Throws if a call by this rule would exceed the bounds of a call. Without {@code by} the number
+   * of facets bounds it.
+   */
   private static void checkSize(int identities, Terms terms) {
     if (identities > Bounds.MOST_ACCOUNTS) {
       throw InvalidValueException.of(
@@ -150,7 +164,7 @@ public final class Rule {
   }
 
   /**
-   * The facets of one identity of {@code by}, sorted: {@code member+ip} is ip and member; none for
+   * The facets of one identity of {@code by}, sorted: {@code member+ip} is ip and member. Empty for
    * {@link #EVERYONE}.
    */
   public static SortedSet<String> facetsOf(String identity) {
@@ -174,17 +188,17 @@ public final class Rule {
     return facets;
   }
 
-  /** The names in {@code member+ip}, as they are written. */
+  /** The facet names in {@code member+ip}, in the order in which they are written. */
   static List<String> split(String identity) {
     return List.of(identity.split("\\+", -1));
   }
 
-  /** A new rule of a name; it needs at least one limit. */
+  /** A builder for a rule. The rule needs at least one limit. */
   public static Builder builder(String name) {
     return new Builder(name);
   }
 
-  /** A rule like this one, to be changed. */
+  /** A builder with the values of this rule. */
   public Builder toBuilder() {
     Builder builder = new Builder(name);
     builder.by = by;
@@ -200,7 +214,7 @@ public final class Rule {
     return builder;
   }
 
-  /** Refuses a name that no rule may have. */
+  /** Throws if no rule may have the name. */
   public static void checkName(String name) {
     boolean good = !name.isEmpty() && name.length() <= Bounds.LONGEST_RULE_NAME;
     for (int i = 0; good && i < name.length(); i++) {
@@ -239,7 +253,7 @@ public final class Rule {
     return name + ": " + terms + (by.isEmpty() ? "" : " by " + String.join(", ", by));
   }
 
-  /** Gathers the parts of a rule; everything but the limits has a default. */
+  /** Builds a rule. Everything but the limits has a default. Not thread-safe. */
   public static final class Builder {
     private final String name;
     private List<String> by = List.of();
@@ -266,20 +280,21 @@ public final class Rule {
       return by(List.of(identities));
     }
 
-    /** The identities to count; none for every facet of a call. */
+    /** The identities to count; if empty, every facet of a call on an account of its own. */
     public Builder by(List<String> identities) {
       this.by = List.copyOf(identities);
       return this;
     }
 
-    /** One more limit; all of them hold at once. */
+    /** Adds a limit. A call must fit all limits. */
     public Builder limit(Limit limit) {
       limits.add(Objects.requireNonNull(limit, "limit"));
       return this;
     }
 
-    /** Limits, lock and whether denied calls count, in place of those set before. */
+    /** Replaces the limits, the lock and whether denied calls count. */
     public Builder terms(Terms terms) {
+      Objects.requireNonNull(terms, "terms");
       limits.clear();
       limits.addAll(terms.limits());
       lock = terms.lock();
@@ -288,60 +303,60 @@ public final class Rule {
     }
 
     /**
-     * A lock that begins with the first call that a limit denies; {@code
-     * lock(Lock.of(duration).onLimit())} begins with the call that uses up a limit.
+     * Locks a caller out when a limit first denies it. To lock with the call that uses up the
+     * limit, pass {@code Lock.of(duration).onLimit()}.
      */
     public Builder lock(Duration duration) {
       return lock(Lock.of(duration));
     }
 
-    /** How long callers are locked out who used up a limit. */
+    /** Locks a caller out after it exceeded or used up a limit. */
     public Builder lock(Lock lock) {
       this.lock = Objects.requireNonNull(lock, "lock");
       return this;
     }
 
-    /** Denied calls count, too: a client that goes on calling stays out. */
+    /** Counts denied calls, too, so a client that keeps calling stays denied. */
     public Builder countDenied() {
       this.countDenied = true;
       return this;
     }
 
     /**
-     * Other terms for some callers; of several that match, the first holds.
+     * Sets other terms for some callers. Of several overrides that match, the first applies.
      *
      * @param when the facet values that a caller must have
-     * @param until when the override ends, or null for one without an end
+     * @param until when the override ends, or null if it does not
      */
     public Builder override(Map<String, String> when, @Nullable Instant until, Terms terms) {
       overrides.add(new Special(when, until, terms));
       return this;
     }
 
-    /** Callers with these facet values are not counted. */
+    /** Does not count callers with these facet values. */
     public Builder exempt(Map<String, String> identity) {
       exempt.add(Map.copyOf(identity));
       return this;
     }
 
-    /** Shadow mode: counted and reported, never refused. */
+    /** Turns on shadow mode: calls are counted and reported, never denied. */
     public Builder shadow() {
       return enforced(false);
     }
 
-    /** Whether calls are refused; by default they are. */
+    /** Whether calls are denied; true by default, false in shadow mode. */
     public Builder enforced(boolean enforced) {
       this.enforced = enforced;
       return this;
     }
 
-    /** What becomes of a call that lacks a facet; by default that is an error. */
+    /** What happens to a call that lacks a facet; an error by default. */
     public Builder missing(Missing missing) {
       this.missing = Objects.requireNonNull(missing, "missing");
       return this;
     }
 
-    /** What decides when the store does not answer; by default each node counts by itself. */
+    /** How calls are decided when the store does not answer; by default each node counts alone. */
     public Builder onStoreFailure(OnStoreFailure onStoreFailure) {
       this.onStoreFailure = Objects.requireNonNull(onStoreFailure, "onStoreFailure");
       return this;
@@ -352,7 +367,7 @@ public final class Rule {
       return colocate(true);
     }
 
-    /** Whether all accounts of the rule lie in one slot of a Redis Cluster. */
+    /** Whether a Redis Cluster keeps all accounts of the rule in one slot. */
     public Builder colocate(boolean colocate) {
       this.colocate = colocate;
       return this;
@@ -362,7 +377,11 @@ public final class Rule {
       return new Terms(limits, lock, countDenied);
     }
 
-    /** The rule; an {@link IllegalArgumentException} if its parts do not fit together. */
+    /**
+     * Builds the rule.
+     *
+     * @throws IllegalArgumentException if its parts do not fit together
+     */
     public Rule build() {
       try {
         return new Rule(this);

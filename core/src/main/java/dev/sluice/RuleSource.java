@@ -1,17 +1,18 @@
 package dev.sluice;
 
 import java.time.Instant;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.function.Consumer;
 
 /**
- * Where rules come from, and how a change arrives. Thread-safe.
+ * Where rules come from and how changes arrive. Thread-safe.
  *
- * <p>A source always has rules to give: when a change is bad or cannot be fetched, the last good
- * ones go on, and {@link #failure()} says what is wrong.
+ * <p>A source always has rules. If a change is invalid or cannot be fetched, the last good rules
+ * stay in force and {@link #failure()} says what is wrong.
  */
 public interface RuleSource extends AutoCloseable {
-  /** The rules in force now. Cheap: called for every decision. */
+  /** The rules in force now. Must be cheap: every decision calls it. */
   Rules rules();
 
   /** What is wrong with the newest rules, if they were refused. */
@@ -20,9 +21,9 @@ public interface RuleSource extends AutoCloseable {
   }
 
   /**
-   * Adds a check that newer rules have to pass before they are in force. Rules that do not are
-   * refused like any bad ones, at once and by whoever brings the change. A source whose rules never
-   * change, or that cannot refuse a change, ignores it.
+   * Adds a check that new rules must pass before they come into force. Rules that fail it are
+   * refused like invalid ones, at once. A source that never changes or cannot refuse a change
+   * ignores it.
    *
    * @param check throws an {@link IllegalArgumentException} that says what is wrong
    */
@@ -33,6 +34,7 @@ public interface RuleSource extends AutoCloseable {
 
   /** Rules that never change. */
   static RuleSource fixed(Rules rules) {
+    Objects.requireNonNull(rules, "rules");
     return () -> rules;
   }
 
@@ -40,6 +42,7 @@ public interface RuleSource extends AutoCloseable {
    * Why newer rules are not in force.
    *
    * @param since when the source began to fail
+   * @param message what is wrong, for operators
    */
   record Failure(Instant since, String message) {}
 }

@@ -19,11 +19,12 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
- * An immutable, validated set of rules, and how HTTP edges find the facets they count by.
+ * An immutable, validated set of rules, with the facets that they count by.
  *
- * <p>{@link #plan} is a pure function: the same call at the same moment gives the same plan.
+ * <p>{@link #plan} is a pure function: the same call at the same time gives the same plan.
  */
 public final class Rules {
+  /** No rules. */
   public static final Rules NONE = Rules.of(List.of());
 
   private final Map<String, Compiled> byName;
@@ -39,15 +40,17 @@ public final class Rules {
     this.warnings = warnings;
   }
 
+  /** Rules that count by any facets. */
   public static Rules of(Rule... rules) {
     return of(List.of(rules));
   }
 
+  /** Rules that count by any facets. */
   public static Rules of(Collection<Rule> rules) {
     return of(rules, List.of());
   }
 
-  /** Rules with their facets; where any facet is named, a rule may count by no other. */
+  /** Rules and their facets. If any facet is defined, rules may count only by defined ones. */
   public static Rules of(Collection<Rule> rules, Collection<Facet> facets) {
     Rules made = open(rules, facets);
     if (!made.facets.isEmpty()) {
@@ -56,7 +59,7 @@ public final class Rules {
     return made;
   }
 
-  /** Rules that may also count by facets that are not named here: the code that asks has them. */
+  /** Rules that may also count by undefined facets, which the calling code supplies. */
   public static Rules open(Collection<Rule> rules, Collection<Facet> facets) {
     Map<String, Facet> facetsByName = new LinkedHashMap<>();
     facets.forEach(facet -> facetsByName.put(facet.name(), facet));
@@ -87,14 +90,14 @@ public final class Rules {
     }
   }
 
-  /** The same rules, with what whoever wrote them should look at again. */
+  /** The same rules with warnings for their author. */
   public Rules warning(List<String> warnings) {
     return new Rules(byName, facets, forms, List.copyOf(warnings));
   }
 
   /**
-   * What is allowed and yet probably not meant, such as a lock that nobody will notice; each with
-   * its file and line. Rules are equal whatever their warnings are.
+   * Warnings about what is valid but probably not intended, such as a lock that has no effect. Each
+   * has its file and line. Warnings do not affect equality.
    */
   public List<String> warnings() {
     return warnings;
@@ -106,24 +109,25 @@ public final class Rules {
     return found == null ? null : found.rule;
   }
 
-  /** All rules, in the order in which they were given. */
+  /** All rules, in their original order. */
   public List<Rule> all() {
     return byName.values().stream().map(compiled -> compiled.rule).toList();
   }
 
+  /** The number of rules. */
   public int size() {
     return byName.size();
   }
 
-  /** How HTTP edges find each facet. */
+  /** The defined facets by name: where a request carries each of them. */
   public Map<String, Facet> facets() {
     return facets;
   }
 
   /**
-   * Every charge that a call must pay.
+   * The charges of a call.
    *
-   * @param clock read only if an override has an end: decides which overrides have ended
+   * @param clock decides which overrides have ended; read only if an override has an end
    */
   public Plan plan(Call call, InstantSource clock) {
     List<String> names = call.rules();
@@ -153,7 +157,10 @@ public final class Rules {
         : named(charges, policy, call);
   }
 
-  /** The plan of a call with an id, which belongs to this caller and this question. */
+  /**
+   * The plan of a call with an id. The id is valid for this caller and these rules, costs and
+   * intent.
+   */
   private Plan named(List<Charge> charges, OnStoreFailure policy, Call call) {
     TreeMap<String, Long> costs = new TreeMap<>();
     call.rules().forEach(rule -> costs.put(rule, call.costBy(rule)));
@@ -175,15 +182,15 @@ public final class Rules {
     }
   }
 
-  /** Whether a rule does not count a caller at all. */
+  /** Whether a caller is exempt from a rule. */
   public boolean isExempt(String ruleName, Identity identity) {
     return compiled(ruleName).isExempt(forms.canonical(identity));
   }
 
   /**
-   * The accounts of a rule that an identity names in full; at least one, or it is an error. The
-   * account of everyone is named by no facet at all or by {@code everyone=all}, so that whoever
-   * frees one caller does not free all.
+   * The accounts of a rule for which the identity has all facets; throws if there are none. The
+   * account of all callers needs an identity without facets or {@code everyone=all}: unlocking one
+   * caller must not unlock all.
    */
   public List<Account> accounts(String ruleName, Identity identity) {
     Compiled compiled = compiled(ruleName);
@@ -192,7 +199,7 @@ public final class Rules {
         .toList();
   }
 
-  /** The plan of a look at those accounts, by whoever is exempt too. */
+  /** The plan that inspects those accounts, also for exempt callers. */
   Plan look(String ruleName, Identity identity, InstantSource clock) {
     Compiled compiled = compiled(ruleName);
     Identity caller = forms.canonical(identity);
@@ -224,12 +231,14 @@ public final class Rules {
     return charges;
   }
 
-  /** Whether a facet is the client's address; {@code ip} is, unless the rules say otherwise. */
+  /**
+   * Whether a facet holds client addresses; {@code ip} does unless the rules define it otherwise.
+   */
   public boolean isClientAddress(String facet) {
     return Facet.isAddress(facet, facets);
   }
 
-  /** The rule of a name, ready to plan by; it is an error if there is none. */
+  /** The compiled rule of a name; throws if there is none. */
   Compiled compiled(String name) {
     Compiled found = byName.get(name);
     if (found == null) {
@@ -255,7 +264,7 @@ public final class Rules {
     return byName.keySet().toString();
   }
 
-  /** What is done to an identity before it is counted. */
+  /** How identities are normalized and hashed before they are counted. */
   private record Forms(Set<String> secret, Map<String, Facet> normalized) {
     static Forms of(Collection<Facet> facets) {
       return new Forms(
@@ -277,7 +286,7 @@ public final class Rules {
     }
   }
 
-  /** A rule with its identities taken apart once, not on every call. */
+  /** A rule whose identities are parsed once, not on every call. */
   static final class Compiled {
     private final Rule rule;
     private final Forms forms;
@@ -300,7 +309,7 @@ public final class Rules {
               .toList();
     }
 
-    /** The identities to count; without `by`, each facet of the call. */
+    /** The identities to count; without {@code by}, each facet of the call. */
     List<String[]> by(Identity identity) {
       if (!by.isEmpty()) {
         return by;
@@ -312,7 +321,7 @@ public final class Rules {
       return rule.onStoreFailure();
     }
 
-    /** The one charge of a call, the commonest way; null if it has to be {@link #plan}ned. */
+    /** The single charge of a call, the common case; null if it needs a {@link #plan}. */
     @Nullable Charge only(Identity identity, long cost, InstantSource clock) {
       return by.size() == 1 ? onlyOf(forms.canonical(identity), cost, clock) : null;
     }
@@ -325,7 +334,7 @@ public final class Rules {
       return part == null ? null : charge(part, terms(caller, clock), cost);
     }
 
-    /** The plan of a call by this rule. */
+    /** The plan of a call that names only this rule. */
     Plan plan(Identity identity, long cost, Intent intent, InstantSource clock) {
       return new Plan(charges(identity, cost, clock), intent, null, policy());
     }

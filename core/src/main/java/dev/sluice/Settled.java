@@ -6,17 +6,18 @@ import java.util.Map;
 import java.util.TreeMap;
 
 /**
- * The answer to a settlement.
+ * The result of a settlement.
  *
- * @param done false if the receipt was settled before, or there is nothing left of what was taken;
- *     then nothing happened
- * @param unchargedBy how much of a higher cost could not be charged by each rule, because a limit
- *     can be no further used; rules that could charge everything are not in it
+ * @param done false if nothing happened: the receipt was settled before, or nothing is left of what
+ *     was taken
+ * @param unchargedBy by rule, how much of a higher cost could not be charged because a limit was
+ *     already used up; rules that charged everything are absent
  */
 public record Settled(boolean done, Map<String, Long> unchargedBy) {
   /** Nothing happened. */
   public static final Settled NOT_DONE = new Settled(false, Map.of());
 
+  /** Copies the map. */
   public Settled {
     unchargedBy = Map.copyOf(unchargedBy);
   }
@@ -24,7 +25,7 @@ public record Settled(boolean done, Map<String, Long> unchargedBy) {
   /**
    * A settlement that was carried out.
    *
-   * @param uncharged what could not be charged to the account of each entry
+   * @param uncharged for each entry, what could not be charged to its account
    */
   public static Settled of(List<Receipt.Entry> entries, long[] uncharged) {
     Map<String, Long> byRule = new TreeMap<>();
@@ -36,7 +37,7 @@ public record Settled(boolean done, Map<String, Long> unchargedBy) {
     return new Settled(true, byRule);
   }
 
-  /** The answer to a settlement that was carried out in parts: done if any of them was. */
+  /** Combines the results of the parts of a settlement: done if any part was. */
   public static Settled together(Collection<Settled> parts) {
     Map<String, Long> byRule = new TreeMap<>();
     for (Settled part : parts) {
@@ -45,7 +46,7 @@ public record Settled(boolean done, Map<String, Long> unchargedBy) {
     return new Settled(parts.stream().anyMatch(Settled::done), byRule);
   }
 
-  /** How much of a higher cost could not be charged, by all rules together. */
+  /** How much of a higher cost could not be charged, for all rules together. */
   public long uncharged() {
     return unchargedBy.values().stream().mapToLong(Long::longValue).sum();
   }

@@ -12,19 +12,21 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a call really cost, and whose usage is forgiven.
+ * How to settle a call: its real cost, and which usage to forgive.
  *
- * @param cost what it cost by every rule that {@code costs} does not name; null if what was taken
- * @param costs what it cost, by rule
- * @param forgiven the accounts whose usage is forgotten, by their facets: {@code login+ip}
+ * @param cost the real cost for every rule that {@code costs} does not name; null to keep what was
+ *     taken
+ * @param costs the real cost by rule
+ * @param forgiven the accounts whose usage is forgotten, by their facets such as {@code login+ip}
  */
 public record Settlement(@Nullable Long cost, Map<String, Long> costs, Set<String> forgiven) {
-  /** What was taken stands; of a reservation, for good. */
+  /** Confirms the call: it keeps what it took. Makes a reservation final. */
   public static final Settlement CONFIRMED = new Settlement(null, Map.of(), Set.of());
 
-  /** All that was taken is given back. */
+  /** Refunds everything that was taken. */
   public static final Settlement GIVEN_BACK = of(0);
 
+  /** Checks the costs. */
   public Settlement {
     if (cost != null) {
       checkCost("actualCost", cost);
@@ -40,12 +42,12 @@ public record Settlement(@Nullable Long cost, Map<String, Long> costs, Set<Strin
     }
   }
 
-  /** One cost by every rule of the call. */
+  /** The same real cost for every rule of the call. */
   public static Settlement of(long cost) {
     return new Settlement(cost, Map.of(), Set.of());
   }
 
-  /** The same with another cost by one rule. */
+  /** The same settlement with another cost for one rule. */
   public Settlement costing(String rule, long actualCost) {
     Map<String, Long> more = new TreeMap<>(costs);
     more.put(rule, actualCost);
@@ -53,15 +55,15 @@ public record Settlement(@Nullable Long cost, Map<String, Long> costs, Set<Strin
   }
 
   /**
-   * The same, forgetting what accounts have used.
+   * The same settlement, which also forgets the usage of accounts.
    *
-   * @param facets the facets of an account, joined by '+'
+   * @param facets for each kind of account its facets, joined by '+'
    */
   public Settlement forgiving(String... facets) {
     return new Settlement(cost, costs, Set.copyOf(Arrays.asList(facets)));
   }
 
-  /** What the call cost an account. */
+  /** The real cost for the account of an entry. */
   public long costOf(Receipt.Entry entry) {
     Long named = costs.get(entry.account().rule());
     return named != null ? named : cost != null ? cost : entry.cost();
@@ -73,7 +75,7 @@ public record Settlement(@Nullable Long cost, Map<String, Long> costs, Set<Strin
         .anyMatch(facets -> namesOf(facets).equals(account.identity().facets().keySet()));
   }
 
-  /** Refuses a cost by a rule that the call did not name. */
+  /** Throws if there is a cost for a rule that the call did not name. */
   void checkAgainst(Receipt receipt) {
     for (String rule : costs.keySet()) {
       if (!receipt.rules().contains(rule)) {
@@ -84,8 +86,9 @@ public record Settlement(@Nullable Long cost, Map<String, Long> costs, Set<Strin
   }
 
   /**
-   * Refuses to forgive what no account of the call counts by, and the usage of an address: between
-   * two guesses a log-in to one's own account would clear it.
+   * Throws if no rule of the call counts by the facets to forgive. Also throws if they are only the
+   * client address: an attacker could log in to an account of its own between two guesses, and so
+   * clear the usage of its address.
    */
   void checkForgiven(Receipt receipt, Rules rules) {
     List<String> known = forgiven.isEmpty() ? List.of() : combinations(receipt, rules);
@@ -114,7 +117,7 @@ public record Settlement(@Nullable Long cost, Map<String, Long> costs, Set<Strin
     }
   }
 
-  /** What the rules of a call count by, now and when it was counted. */
+  /** The facet combinations that the rules of a call count by, now and when it was counted. */
   private static List<String> combinations(Receipt receipt, Rules rules) {
     return receipt.entries().stream()
         .map(Receipt.Entry::account)

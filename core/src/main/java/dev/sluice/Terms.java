@@ -2,18 +2,22 @@ package dev.sluice;
 
 import dev.sluice.internal.InvalidValueException;
 import java.util.List;
+import java.util.Objects;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What holds for one account: the limits, all at once, and the lock that follows an overdraft.
+ * The limits of an account, which all apply at once, and its lock.
  *
- * @param countDenied whether a denied call is counted too, so that a client that keeps knocking
- *     stays out
+ * @param limits the limits; at least one
+ * @param lock how long a caller is locked out after it exceeded a limit, or null if it is not
+ * @param countDenied whether denied calls count, too, so that a client that keeps calling stays
+ *     denied
  */
 public record Terms(List<Limit> limits, @Nullable Lock lock, boolean countDenied) {
   static final int MOST_LIMITS = 16;
 
+  /** Checks the number of limits. */
   public Terms {
     limits = List.copyOf(limits);
     if (limits.isEmpty()) {
@@ -25,18 +29,20 @@ public record Terms(List<Limit> limits, @Nullable Lock lock, boolean countDenied
     }
   }
 
+  /** Terms without a lock. */
   public static Terms of(Limit... limits) {
     return new Terms(List.of(limits), null, false);
   }
 
+  /** The same terms with a lock. */
   public Terms locking(Lock lock) {
-    return new Terms(limits, lock, countDenied);
+    return new Terms(limits, Objects.requireNonNull(lock, "lock"), countDenied);
   }
 
   /**
-   * How long the state of an account can matter, in microseconds.
+   * How long a counted call can affect decisions, in microseconds.
    *
-   * @param nowMicros tells how long the present round of a calendar window is
+   * @param nowMicros the current time, for the length of the current calendar window
    */
   public long horizonMicros(long nowMicros) {
     long longest = 0;

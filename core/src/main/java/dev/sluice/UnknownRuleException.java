@@ -10,16 +10,17 @@ public final class UnknownRuleException extends IllegalArgumentException {
   private final String rule;
 
   /**
-   * A rule that is not known.
+   * A rule that does not exist.
    *
-   * @param rules the names of those that are
+   * @param rule the unknown name
+   * @param rules the names of the rules in force, for a suggestion
    */
   public UnknownRuleException(String rule, Collection<String> rules) {
     super("rule %s: unknown (%s)".formatted(Text.quoted(rule), Text.advice(rule, rules)));
     this.rule = rule;
   }
 
-  /** The name that was not found. */
+  /** The unknown name. */
   public String rule() {
     return rule;
   }

@@ -7,19 +7,19 @@ import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
-/** Whom an exemption or an override is for: callers that have all of some facet values. */
+/** Matches the callers of an exemption or override: those with all of some facet values. */
 final class Who {
   /*
-   * Addresses are compared as ranges, not as text. A caller's address is a range, too: an edge cuts
-   * IPv6 to /64, so the facet is 2001:db8::/64. The caller is meant if all of that range is. A rule
-   * that names a single address of it is never widened to its neighbours.
+   * Addresses are compared as ranges, not as text. The address of a caller is a range, too: IPv6 is
+   * counted by /64, so the facet is 2001:db8::/64. A caller matches if its whole range does. A rule
+   * that names a single address never extends to its neighbours.
    *
-   * An operator may know a secret or long value only by its hash, so that is compared, too. No call can
-   * have a hash: it begins with a control character.
+   * An operator may know a secret or long value only by its hash, so hashes match, too. No call can
+   * pass a hash, because it begins with a control character.
    */
   private final List<Wanted> all;
 
-  /** One facet: a text that it has to be, as it is or as accounts keep it, or addresses. */
+  /** One wanted facet value: a text, plain or hashed, or an address range. */
   private record Wanted(String facet, String text, String kept, @Nullable Network range) {
     boolean is(@Nullable String value) {
       return text.equals(value) || kept.equals(value);
@@ -30,7 +30,7 @@ final class Who {
     this.all = all;
   }
 
-  /** The facet values of a rule, ready to be compared with callers in their canonical form. */
+  /** The facet values of a rule, prepared for comparison with normalized callers. */
   static Who of(String rule, String key, Map<String, String> values, Map<String, Facet> facets) {
     List<Wanted> all = new ArrayList<>(values.size());
     values.forEach((name, value) -> all.add(wanted(rule, key, name, value, facets)));
@@ -67,7 +67,7 @@ final class Who {
     return true;
   }
 
-  /** The addresses of one caller, each read once, with however many ranges it is compared. */
+  /** The parsed addresses of one caller, each parsed once for all comparisons. */
   static final class Addresses {
     private final Identity caller;
     private @Nullable String facet;

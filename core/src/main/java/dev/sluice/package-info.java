@@ -1,4 +1,4 @@
-/** The words of rate limiting, the rules, and the way a call becomes a decision. */
+/** The API of the rate limiter: rules, limits, calls and decisions. */
 @NullMarked
 package dev.sluice;
 

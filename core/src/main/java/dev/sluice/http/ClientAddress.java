@@ -17,21 +17,24 @@ import java.util.Objects;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
-/** Finds the address of the client that asks, also behind trusted proxies. Immutable. */
+/** Finds the address of the client, also behind trusted proxies. Immutable. */
 public final class ClientAddress {
   /*
-   * Only the socket's peer is a fact. If the peer is a trusted proxy, the last entry of its trail is
-   * whom that proxy saw; if that is a trusted proxy too, the entry before is whom it saw; and so on
-   * from right to left. The walk ends at the first address that is not trusted: that is the client,
-   * and what stands to its left is what the client wrote. It also ends before the first entry that
-   * is no address: then the proxy that reported it is the best known.
+   * Only the socket's peer is a fact. If the peer is a trusted proxy, the last entry of its trail
+   * is the address that this proxy saw. If that is a trusted proxy too, the entry before is what it
+   * saw, and so on from right to left.
    *
-   * One trail is read, never both: a proxy that writes X-Forwarded-For usually lets a Forwarded
-   * header of the client through, and the other way round.
+   * The walk ends at the first address that is not trusted: that is the client, and everything to
+   * its left was written by the client. It also ends before the first entry that is no address:
+   * then the proxy that reported it is the best known address.
+   *
+   * Only one kind of header is read. A proxy that writes X-Forwarded-For usually passes on a
+   * Forwarded header of the client, and the other way round.
    */
 
-  /** The header in which proxies write whom they saw. */
+  /** The header in which proxies report the address that they saw. */
   public enum Trail {
+    /** The list of addresses that most proxies write. */
     X_FORWARDED_FOR("X-Forwarded-For"),
     /** RFC 7239; its parameter {@code for}. */
     FORWARDED("Forwarded");
@@ -42,11 +45,12 @@ public final class ClientAddress {
       this.header = header;
     }
 
+    /** The name of the header. */
     public String header() {
       return header;
     }
 
-    /** Reads the name of the header, in any case. */
+    /** Parses the name of the header; upper and lower case are equal. */
     public static Trail parse(String text) {
       for (Trail trail : values()) {
         if (trail.header.equalsIgnoreCase(text)) {
@@ -75,21 +79,23 @@ public final class ClientAddress {
     this.ipv6Bits = ipv6Bits;
   }
 
-  /** Trusts nobody: the client is the socket's peer, IPv6 by /64. */
+  /** Trusts no proxy: the client is the peer of the socket. IPv6 is counted by /64. */
   public static ClientAddress ofPeer() {
     return new ClientAddress(List.of(), Trail.X_FORWARDED_FOR, SUBSCRIBER_BITS);
   }
 
-  /** Trusts what these proxies write into X-Forwarded-For; addresses or ranges in CIDR form. */
+  /** Trusts the X-Forwarded-For of these proxies, given as addresses or CIDR ranges. */
   public static ClientAddress trusting(Collection<String> proxies) {
     return trusting(proxies, Trail.X_FORWARDED_FOR, SUBSCRIBER_BITS);
   }
 
   /**
-   * Trusts what these proxies write into their trail.
+   * Trusts the header of these proxies.
    *
-   * @param ipv6Bits how much of an IPv6 address is one client: 64, as a subscriber has at least
-   *     that many addresses; 128 for each address by itself
+   * @param proxies addresses or CIDR ranges
+   * @param trail the header that they write
+   * @param ipv6Bits how many leading bits of an IPv6 address identify a client: 64, because a
+   *     subscriber usually has at least a /64; 128 to count each address separately
    */
   public static ClientAddress trusting(Collection<String> proxies, Trail trail, int ipv6Bits) {
     if (ipv6Bits < 1 || ipv6Bits > 128) {
@@ -106,7 +112,7 @@ public final class ClientAddress {
     }
   }
 
-  /** The client's address in its one canonical text: {@code 192.0.2.7}, {@code 2001:db8::/64}. */
+  /** The address of the client as canonical text: {@code 192.0.2.7}, {@code 2001:db8::/64}. */
   public String of(RequestParts request) {
     Address peer = Address.parse(request.peer());
     if (peer == null) {
@@ -116,7 +122,8 @@ public final class ClientAddress {
   }
 
   /**
-   * The canonical text of an address that somebody else found; what is no address stays as it is.
+   * The canonical text of an address that was found elsewhere. Text that is no address is returned
+   * unchanged.
    */
   public String canonical(String address) {
     Address parsed = Address.parse(address);
@@ -124,8 +131,8 @@ public final class ClientAddress {
   }
 
   /**
-   * The text by which a client is counted that somebody else names: by its address in any spelling,
-   * or by the range that lists show. Refuses anything else.
+   * The text by which a client is counted, given its address in any spelling or the range that
+   * lists show. Throws for anything else.
    */
   public String counted(String client) {
     Address address = Address.parse(client);
@@ -144,8 +151,8 @@ public final class ClientAddress {
   }
 
   /**
-   * The ranges in rules that match no client of this edge, each in a sentence: they are finer than
-   * what is counted as one client.
+   * The ranges in rules that can match no client, each as a sentence: they are narrower than the
+   * range that is counted as one client.
    */
   public List<String> tooFine(Rules rules) {
     List<String> found = new ArrayList<>();
@@ -203,7 +210,10 @@ public final class ClientAddress {
     return trail == Trail.FORWARDED ? forwardedFor(entry) : node(entry.strip());
   }
 
-  /** The node of the one parameter {@code for} of an element of Forwarded. */
+  /**
+   * The address in the parameter {@code for} of a Forwarded element; null unless there is exactly
+   * one.
+   */
   private static @Nullable Address forwardedFor(String element) {
     Address found = null;
     for (String pair : splitQuoted(element, ';')) {
@@ -224,7 +234,7 @@ public final class ClientAddress {
     return quoted ? text.substring(1, text.length() - 1) : text;
   }
 
-  /** An address with or without a port; IPv6 in brackets if there is one. Else null. */
+  /** An address with or without a port; IPv6 with a port is in brackets. Null if it is none. */
   private static @Nullable Address node(String text) {
     int colon = text.indexOf(':');
     if (text.startsWith("[")) {
@@ -246,8 +256,8 @@ public final class ClientAddress {
   }
 
   /**
-   * Splits at a separator that does not stand in quotes, read from the right: what a client wrote
-   * stands on the left, and a quote that it left open must not swallow what a proxy added.
+   * Splits at separators outside quotes, reading from the right. The client wrote the left part,
+   * and a quote that it left open must not swallow what a proxy added.
    */
   private static List<String> splitQuoted(String text, char separator) {
     List<String> parts = new ArrayList<>();

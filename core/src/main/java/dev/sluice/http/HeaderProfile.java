@@ -6,13 +6,15 @@ import java.util.Arrays;
 import java.util.List;
 
 /**
- * The header fields that tell a client where it stands. {@code Retry-After} is sent in any case.
+ * Which rate limit header fields are sent to clients. {@code Retry-After} is always sent.
  *
- * <p>The IETF draft still moves, so its form is named with its number: a newer one will be another
- * profile, and nobody's headers change by an update.
+ * <p>The IETF draft still changes, so its profile carries the number of the draft. A newer draft
+ * will be another profile, and an update changes no header.
  */
 public enum HeaderProfile {
-  /** {@code X-RateLimit-Limit}, {@code -Remaining} and {@code -Reset}, in seconds until then. */
+  /**
+   * {@code X-RateLimit-Limit}, {@code -Remaining} and {@code -Reset}, which is in seconds from now.
+   */
   X_RATELIMIT("x-ratelimit"),
   /** {@code RateLimit} and {@code RateLimit-Policy} of draft-ietf-httpapi-ratelimit-headers-11. */
   DRAFT_11("draft-11"),

@@ -13,24 +13,24 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a decision says over HTTP.
+ * The HTTP response to a decision.
  *
- * @param status 200 to let it pass, 429 to refuse it, 503 when the store is silent and the rule
- *     refuses
+ * @param status 200 if the call may pass, 429 if it is denied, 503 if the store did not answer and
+ *     the rule denies such calls
  * @param headers the header fields to send, in order
- * @param problem the body of a refusal as {@link #PROBLEM_TYPE}, or null
+ * @param problem the body of a denial as {@link #PROBLEM_TYPE}, or null
  */
 public record HttpAnswer(int status, Map<String, String> headers, @Nullable String problem) {
   /** The media type of {@link #problem()}. */
   public static final String PROBLEM_TYPE = "application/problem+json";
 
-  /** Where the types of problems are registered; the fragment names one. */
+  /** The registry of problem types; the fragment names one. */
   private static final String PROBLEMS = "https://iana.org/assignments/http-problem-types#";
 
-  /** What to tell a client while nobody knows when the store will answer again. */
+  /** The wait to report while it is unknown when the store will answer again. */
   private static final long STORE_RETRY_MICROS = 1_000_000;
 
-  /** The answer to a decision. */
+  /** The response to a decision. */
   public static HttpAnswer of(Decision decision, HeaderProfile profile) {
     Map<String, String> headers = headers(decision.balances(), profile);
     if (decision.allowed()) {
@@ -67,12 +67,12 @@ public record HttpAnswer(int status, Map<String, String> headers, @Nullable Stri
     return headers;
   }
 
-  /** What is left for the client: nothing while a lock keeps it from what remains. */
+  /** What the client can still use: nothing while it is locked. */
   static long usable(Balance balance) {
     return balance.locked() && !balance.fits() ? 0 : Math.max(0, balance.remaining());
   }
 
-  /** When everything is back: what was used, and the right to use it. */
+  /** How long until the whole quota is available and any lock has ended. */
   static long backMicros(Balance balance) {
     return balance.retryAfterMicros() == Balance.NEVER
         ? balance.resetAfterMicros()
@@ -95,7 +95,7 @@ public record HttpAnswer(int status, Map<String, String> headers, @Nullable Stri
             : " by " + String.join("+", account.identity().facets().keySet());
   }
 
-  /** Whole seconds, rounded up: who waits that long has waited long enough. */
+  /** Whole seconds, rounded up, so that a client that waits them has waited long enough. */
   static long seconds(long micros) {
     return WholeNumbers.ceilDiv(micros, 1_000_000);
   }
@@ -147,7 +147,7 @@ public record HttpAnswer(int status, Map<String, String> headers, @Nullable Stri
       return what + "; this request costs more than that and will never pass.";
     }
     String wait = Durations.rounded(Durations.ofMicros(retryMicros));
-    if (balance.locked()) { // by the rule or by hand, and then no limit was overdrawn
+    if (balance.locked()) { // by the rule, or by hand, in which case no limit was exceeded
       Instant until = Instant.EPOCH.plus(Durations.ofMicros(balance.lockedUntilMicros()));
       return "Rule '%s' has locked this caller out until %s; it will pass in %s."
           .formatted(

@@ -3,7 +3,7 @@ package dev.sluice.http;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** Writes one flat JSON object. Safe to be put into a web page as it stands. */
+/** Writes one flat JSON object, which is safe to embed in a web page. */
 final class Json {
   private final StringBuilder text = new StringBuilder(256);
 

@@ -9,9 +9,10 @@ import java.util.List;
 /** One limit of one rule as the IETF draft names it, with its tightest balance. */
 record Policy(String name, Balance balance) {
   /*
-   * A rule of one limit lends its policy its name. Of several limits each is "Api:1", "Api:2" …, in
-   * the order of the rule; no rule has a colon in its name, so no two policies share one. A rule
-   * that counts by member and by address has two balances of one policy: the tighter is told.
+   * The policy of a rule with one limit has the name of the rule. With several limits they are
+   * "Api:1", "Api:2" …, in the order of the rule. Rule names contain no colon, so policy names are
+   * unique. A rule that counts by member and by address has two balances for one policy: the
+   * tighter one is reported.
    */
   private static final long LARGEST_INTEGER =
       999_999_999_999_999L; // of structured fields, RFC 9651
@@ -54,7 +55,7 @@ record Policy(String name, Balance balance) {
         : a.remaining() < b.remaining();
   }
 
-  /** {@code RateLimit-Policy: "burst";q=100;w=60}. */
+  /** The value of {@code RateLimit-Policy}, such as {@code "burst";q=100;w=60}. */
   static String policyField(List<Policy> policies) {
     StringBuilder field = new StringBuilder();
     for (Policy policy : policies) {
@@ -66,7 +67,7 @@ record Policy(String name, Balance balance) {
     return field.toString();
   }
 
-  /** {@code RateLimit: "burst";r=50;t=30}. */
+  /** The value of {@code RateLimit}, such as {@code "burst";r=50;t=30}. */
   static String limitField(List<Policy> policies) {
     StringBuilder field = new StringBuilder();
     for (Policy policy : policies) {
@@ -84,7 +85,7 @@ record Policy(String name, Balance balance) {
     string(name, field);
   }
 
-  /** A string of structured fields: visible ASCII and spaces in quotes, anything else as '?'. */
+  /** A string of structured fields: printable ASCII in quotes; other characters become '?'. */
   static void string(String text, StringBuilder to) {
     to.append('"');
     for (int i = 0; i < text.length(); i++) {

@@ -17,22 +17,22 @@ import java.util.Map;
 import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
-/** Finds in a request the facets that rules look at. Immutable; made once for a set of rules. */
+/** Extracts the facets that rules use from requests. Immutable; made once for a set of rules. */
 public final class RequestFacets {
   private final Rules rules;
   private final ClientAddress client;
   private final Map<String, List<Need>> needs;
 
-  /** A facet that a rule looks at; an override or exemption can do without it. */
+  /** A facet that a rule uses. It is optional if only an override or exemption uses it. */
   private record Need(String name, @Nullable Facet facet, boolean required) {
-    /** Whether a call cannot be counted without it, and it is not there. */
+    /** Whether the facet is required and missing. */
     boolean lacking(Map<String, String> found) {
       return (required || facet == null) && !found.containsKey(name);
     }
 
     String missing(boolean isEmpty) {
       if (facet == null) {
-        return "facet '%s': the rule file does not say where a request tells it (expected: facets: %s: …)"
+        return "facet '%s': the rule file does not say where to find it in a request (expected: facets: %s: …)"
             .formatted(name, name);
       }
       if (facet.source() == Facet.Source.CALLER) {
@@ -51,6 +51,7 @@ public final class RequestFacets {
     this.needs = needs;
   }
 
+  /** The facets that these rules use. */
   public static RequestFacets of(Rules rules, ClientAddress client) {
     Map<String, List<Need>> needs = new LinkedHashMap<>();
     for (Rule rule : rules.all()) {
@@ -59,15 +60,15 @@ public final class RequestFacets {
     return new RequestFacets(rules, client, needs);
   }
 
-  /** The rules whose facets these are. */
+  /** The rules that use these facets. */
   public Rules rules() {
     return rules;
   }
 
   /**
-   * Who asks, as far as the named rules want to know.
+   * The identity of the caller, reduced to the facets that the named rules use.
    *
-   * @throws UnreadableRequest if a facet that a rule counts by is missing, told twice or malformed
+   * @throws UnreadableRequest if a facet that a rule counts by is missing, ambiguous or malformed
    */
   public Identity identity(Collection<String> ruleNames, RequestParts request) {
     Map<String, String> found = new TreeMap<>();
@@ -117,7 +118,7 @@ public final class RequestFacets {
     return found;
   }
 
-  /** Complains about facets that the request lacks, unless the rule exempts the caller anyway. */
+  /** Reports facets that the request lacks, unless the rule exempts the caller anyway. */
   private void addMissing(
       Collection<String> ruleNames,
       Identity identity,
@@ -127,7 +128,7 @@ public final class RequestFacets {
     for (String rule : ruleNames) {
       for (Need need : needs.getOrDefault(rule, List.of())) {
         if (need.lacking(found) && !rules.isExempt(rule, identity)) {
-          boolean isEmpty = need.facet != null && !values(need.facet, request).isEmpty();
+          boolean isEmpty = need.facet != null && !values(need.facet, client, request).isEmpty();
           problems.putIfAbsent(need.name, need.missing(isEmpty));
         }
       }
@@ -135,11 +136,11 @@ public final class RequestFacets {
   }
 
   /**
-   * The value of a facet as a request would have told it: an address in its canonical text. Refuses
-   * what is no address where one belongs.
+   * The value of a facet as it would be extracted from a request: an address becomes canonical
+   * text. Throws if a facet of addresses gets something else.
    */
   public String canonical(String name, String value) {
-    // What begins with a control character is a hash, or nothing that an identity can have.
+    // A value that begins with a control character is a hash, or invalid.
     if (value.isEmpty() || value.charAt(0) < ' ' || !rules.isClientAddress(name)) {
       return value;
     }
@@ -170,7 +171,9 @@ public final class RequestFacets {
     }
   }
 
-  /** Puts a value to those that were found, unless it is empty in its form; else the problem. */
+  /**
+   * Adds a value to those found, unless its normalized form is empty; returns the problem if any.
+   */
   private static @Nullable String check(Facet facet, String value, Map<String, String> found) {
     String text = facet.source() == Facet.Source.HEADER ? utf8(value) : value;
     if (text == null || text.indexOf('\ufffd') >= 0) {
@@ -220,7 +223,7 @@ public final class RequestFacets {
     };
   }
 
-  /** The text whose UTF-8 bytes a server gave as chars; null if they are none. */
+  /** Decodes text whose UTF-8 bytes the server returned as chars; null if it is not UTF-8. */
   private static @Nullable String utf8(String bytes) {
     boolean ascii = true;
     for (int i = 0; i < bytes.length(); i++) {
@@ -267,7 +270,7 @@ public final class RequestFacets {
     return List.copyOf(needs.values());
   }
 
-  /** Where a facet is told; a file without a word about {@code ip} means the client's address. */
+  /** Where a facet is found; {@code ip} is the client address unless the file defines it. */
   private static @Nullable Facet facet(String name, Map<String, Facet> facets) {
     Facet found = facets.get(name);
     return found == null && Facet.isAddress(name, facets)

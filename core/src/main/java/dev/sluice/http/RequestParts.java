@@ -3,12 +3,15 @@ package dev.sluice.http;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** What an HTTP edge hands over of a request, so that its facets can be found. */
+/** The parts of an HTTP request that facets are read from. */
 public interface RequestParts {
   /** The address at the other end of the socket. */
   String peer();
 
-  /** The values of a header, in order of their lines, as servers give them: one char a byte. */
+  /**
+   * The values of a header, in the order of its lines, with one char per byte as servers return
+   * them.
+   */
   List<String> headers(String name);
 
   /** The values of a cookie. */
@@ -17,17 +20,17 @@ public interface RequestParts {
   /** The values of a query parameter, decoded. */
   List<String> queries(String name);
 
-  /** A claim of a token that the edge has verified, or null. */
+  /** A claim of a verified token, or null. */
   default @Nullable String claim(String name) {
     return null;
   }
 
-  /** The name of the user that the edge has authenticated, or null. */
+  /** The name of the authenticated user, or null. */
   default @Nullable String principal() {
     return null;
   }
 
-  /** The id of the session that the edge keeps for the client, or null; none is begun. */
+  /** The id of an existing session, or null. Must not create a session. */
   default @Nullable String session() {
     return null;
   }

@@ -2,7 +2,7 @@ package dev.sluice.http;
 
 import java.util.List;
 
-/** A request that does not tell who asks: a facet is missing, told twice, or malformed. */
+/** The facets of a request cannot be read: one is missing, ambiguous or malformed. */
 public final class UnreadableRequest extends IllegalArgumentException {
   private final transient List<String> errors;
 
@@ -11,7 +11,7 @@ public final class UnreadableRequest extends IllegalArgumentException {
     this.errors = List.copyOf(errors);
   }
 
-  /** Everything that is wrong, one line each. */
+  /** All problems, one line each. */
   public List<String> errors() {
     return errors;
   }

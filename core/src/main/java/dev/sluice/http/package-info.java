@@ -1,4 +1,4 @@
-/** The parts of an HTTP edge that need no server: answers to a decision, and who asks. */
+/** HTTP support without a server: the facets of a request, and the response to a decision. */
 @NullMarked
 package dev.sluice.http;
 

@@ -4,17 +4,20 @@ import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 
 /**
- * An Internet address as 128 bits; IPv4 is {@code ::ffff:a.b.c.d}, so both writings are equal, and
- * so is {@code 64:ff9b::a.b.c.d}, by which a translator (NAT64) writes it.
+ * An IP address as 128 bits. IPv4 is {@code ::ffff:a.b.c.d}, so both notations are equal. So is
+ * {@code 64:ff9b::a.b.c.d}, the notation of NAT64 translators.
  *
- * <p>The parser is strict: what two programs could read differently (octal, short or hexadecimal
- * IPv4, a second {@code ::}) is no address.
+ * <p>The parser is strict: text that two programs could read differently (octal, short or
+ * hexadecimal IPv4, a second {@code ::}) is no address.
  */
 public record Address(long high, long low) {
   private static final long MAPPED = 0xffffL << 32;
   private static final long TRANSLATED = 0x0064_ff9b_0000_0000L;
 
-  /** Reads an address without port or brackets; a zone ({@code %eth0}) is dropped. Else null. */
+  /**
+   * Parses an address without port or brackets; a zone ({@code %eth0}) is dropped. Null if it is
+   * none.
+   */
   public static @Nullable Address parse(String text) {
     if (text.indexOf(':') < 0) {
       long v4 = v4(text);
@@ -41,7 +44,7 @@ public record Address(long high, long low) {
     return bits == 0 ? 0 : -1L << (64 - bits);
   }
 
-  /** Four decimal numbers without leading zeros; -1 if it is something else. */
+  /** Parses four decimal numbers without leading zeros; -1 if it is something else. */
   private static long v4(String text) {
     long address = 0;
     int parts = 0;
@@ -104,7 +107,10 @@ public record Address(long high, long low) {
         | groups[from + 3];
   }
 
-  /** Groups of 16 bits joined by colons, the last two perhaps written as IPv4; else null. */
+  /**
+   * Parses groups of 16 bits joined by colons, the last two possibly as IPv4; null if it is
+   * something else.
+   */
   private static int @Nullable [] groups(String text) {
     if (text.isEmpty()) {
       return new int[0];

@@ -1,9 +1,6 @@
 package dev.sluice.internal;
 
-/**
- * The largest call that Sluice judges. Whatever is over a bound is refused before anything is
- * looked up or counted.
- */
+/** The bounds of a call. A call over a bound is refused before anything is looked up or counted. */
 public final class Bounds {
   /** Facets of the identity of a call. */
   public static final int MOST_FACETS = 16;
@@ -23,7 +20,7 @@ public final class Bounds {
   /** Durations in the list of a growing lock. */
   public static final int MOST_LOCK_DURATIONS = 64;
 
-  /** Accounts that a call has to pay, over all of its rules. */
+  /** Accounts that a call charges, over all of its rules. */
   public static final int MOST_ACCOUNTS = 64;
 
   /** Limits that a call has to meet, over all of its accounts. */

@@ -35,7 +35,7 @@ public final class Durations {
 
   private Durations() {}
 
-  /** Reads a duration; says what was found and what is expected if it is none. */
+  /** Parses a duration; throws with what was found and what is expected. */
   public static Duration parse(String text) {
     Matcher part = PART.matcher(text);
     long micros = 0;
@@ -66,7 +66,7 @@ public final class Durations {
     return ofMicros(micros);
   }
 
-  /** What somebody meant who wrote {@code 5 minutes}, as it has to be written: {@code 5m}. */
+  /** The notation for what was meant by {@code 5 minutes}: {@code 5m}. */
   public static Optional<String> ofWords(String text) {
     Matcher words = WORDS.matcher(text.strip().toLowerCase(Locale.ROOT));
     if (!words.matches()) {
@@ -79,13 +79,13 @@ public final class Durations {
         .map(unit -> count + unit);
   }
 
-  /** Writes a duration in whole seconds, rounded up: whoever waits that long has waited enough. */
+  /** Formats a duration in whole seconds, rounded up, so that waiting that long is enough. */
   public static String rounded(Duration duration) {
     long micros = micros(duration);
     return format(Duration.ofSeconds(WholeNumbers.ceilDiv(micros, 1_000_000)));
   }
 
-  /** Writes a duration in the largest units that leave no rest: {@code 30m}, {@code 1h30m}. */
+  /** Formats a duration in the largest units that divide it: {@code 30m}, {@code 1h30m}. */
   public static String format(Duration duration) {
     long rest = micros(duration);
     if (rest == 0) {
@@ -113,12 +113,12 @@ public final class Durations {
     return ceilMillis(micros(duration));
   }
 
-  /** A duration of so many microseconds. */
+  /** A duration in microseconds. */
   public static Duration ofMicros(long micros) {
     return Duration.ofSeconds(micros / 1_000_000, micros % 1_000_000 * 1_000);
   }
 
-  /** Whole microseconds of a duration, what is smaller rounded up. */
+  /** Whole microseconds of a duration, rounded up. */
   public static long micros(Duration duration) {
     return Math.addExact(
         Math.multiplyExact(duration.getSeconds(), 1_000_000L), (duration.getNano() + 999) / 1_000);

@@ -35,18 +35,18 @@ public final class InvalidValueException extends IllegalArgumentException {
   }
 
   /**
-   * A value that does not fit.
+   * An invalid value.
    *
    * @param name what was set, such as {@code limit}; null if the place says it
    * @param found what it was set to
-   * @param expected what would fit
+   * @param expected what is valid
    */
   public static InvalidValueException of(@Nullable String name, String found, String expected) {
     return new InvalidValueException(null, name, found, "expected: " + expected, null);
   }
 
   /**
-   * A value that does not fit, with advice.
+   * An invalid value, with advice.
    *
    * @param advice what to do about it, such as {@code did you mean 'login'?}
    */
@@ -54,12 +54,12 @@ public final class InvalidValueException extends IllegalArgumentException {
     return new InvalidValueException(null, name, found, advice, null);
   }
 
-  /** The same in a place, such as {@code rule 'login'}. */
+  /** The same error with a place, such as {@code rule 'login'}. */
   public InvalidValueException in(String where) {
     return new InvalidValueException(where, name, found, advice, this);
   }
 
-  /** The same under another name. */
+  /** The same error under another name. */
   public InvalidValueException named(String other) {
     return new InvalidValueException(place, other, found, advice, this);
   }

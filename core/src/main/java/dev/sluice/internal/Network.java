@@ -3,16 +3,17 @@ package dev.sluice.internal;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A range of addresses such as {@code 10.0.0.0/8}; holds addresses of its own family only. A single
- * address is a range of one.
+ * A range of addresses such as {@code 10.0.0.0/8}, all of one family. A single address is a range
+ * of one.
  *
- * @param bits how many of the 128 bits of {@link Address} all its addresses have in common
+ * @param first its first address
+ * @param bits how many of the 128 bits of {@link Address} all its addresses share
  */
 public record Network(Address first, int bits) {
   /*
-   * Strict, because a range that is read more widely than it was meant makes strangers trusted: a
-   * prefix inside ::ffff:0:0/96 is refused rather than guessed at (is /8 of the mapped form one of
-   * eight bits, or of 104?), and so are bits set behind the prefix.
+   * Strict, because a range that is read more widely than it was meant makes strangers trusted. A
+   * prefix inside ::ffff:0:0/96 is refused rather than guessed at: is /8 of the mapped form 8 bits
+   * or 104? Bits set behind the prefix are refused, too.
    */
   private static final int WIDTH = 128;
 
@@ -40,7 +41,7 @@ public record Network(Address first, int bits) {
     return new Network(first, bits);
   }
 
-  /** The range that the value of a client-address facet is, in any spelling; null if it is none. */
+  /** The range that the value of a client-address facet stands for; null if it is none. */
   public static @Nullable Network ofCaller(String value) {
     if (value.indexOf('/') < 0) {
       Address one = Address.parse(value);
@@ -91,7 +92,7 @@ public record Network(Address first, int bits) {
     return null;
   }
 
-  /** As it is written: {@code 192.0.2.1} for one address, {@code 10.0.0.0/8} for more. */
+  /** The usual notation: {@code 192.0.2.1} for one address, {@code 10.0.0.0/8} for a range. */
   @Override
   public String toString() {
     int length = first.isV4() ? bits - (WIDTH - 32) : bits;

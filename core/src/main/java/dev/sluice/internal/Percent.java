@@ -7,7 +7,7 @@ import java.nio.charset.CharacterCodingException;
 import java.nio.charset.StandardCharsets;
 import java.util.HexFormat;
 
-/** Percent-encoding of UTF-8, strict enough that two values never share a text. */
+/** Percent-encoding of UTF-8. Two values never share an encoding. */
 public final class Percent {
   private static final String HEX = "0123456789ABCDEF";
   private static final boolean[] PLAIN = new boolean[128];
@@ -35,7 +35,10 @@ public final class Percent {
     return to.toString();
   }
 
-  /** Whether it is its own encoding, as most are: one is written for every decision on Redis. */
+  /**
+   * Whether the value needs no encoding. That is the common case, and every decision on Redis
+   * encodes one.
+   */
   private static boolean isPlain(String value) {
     for (int i = 0; i < value.length(); i++) {
       char c = value.charAt(i);

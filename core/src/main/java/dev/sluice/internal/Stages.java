@@ -3,7 +3,7 @@ package dev.sluice.internal;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
 
-/** Waiting for stages, and what their errors really are. */
+/** Waits for stages and unwraps their errors. */
 public final class Stages {
   private Stages() {}
 
@@ -16,7 +16,7 @@ public final class Stages {
     }
   }
 
-  /** What went wrong, without the exceptions that stages wrap around it. */
+  /** The cause of an error, without the wrappers that stages add. */
   public static Throwable cause(Throwable error) {
     Throwable found = error;
     while (found instanceof CompletionException && found.getCause() != null) {

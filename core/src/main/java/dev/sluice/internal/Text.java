@@ -5,7 +5,10 @@ import java.util.Locale;
 import java.util.Optional;
 import java.util.stream.Collectors;
 
-/** Words for messages: values quoted so that a log cannot be forged, and names that were meant. */
+/**
+ * Text for messages: quoted values that cannot forge log lines, and suggestions for misspelled
+ * names.
+ */
 public final class Text {
   private static final int SHOWN = 64;
   private static final int MOST_NAMES = 12;
@@ -33,7 +36,7 @@ public final class Text {
     return text.append(value.length() > SHOWN ? "…" : "").toString();
   }
 
-  /** Whether a text has neither control characters nor halves of characters. */
+  /** Whether a text has neither control characters nor unpaired surrogates. */
   public static boolean isPrintable(String text) {
     for (int i = 0; i < text.length(); i++) {
       if (Character.isISOControl(text.charAt(i)) || isAlone(text, i)) {
@@ -43,7 +46,7 @@ public final class Text {
     return true;
   }
 
-  /** Whether a character is half of a pair whose other half is missing. */
+  /** Whether a character is an unpaired surrogate. */
   public static boolean isAlone(String value, int i) {
     char c = value.charAt(i);
     return Character.isHighSurrogate(c)
@@ -52,7 +55,7 @@ public final class Text {
             && (i == 0 || !Character.isHighSurrogate(value.charAt(i - 1)));
   }
 
-  /** The first few of some names, and how many more there are: {@code login, search}. */
+  /** The first few names, and how many more there are: {@code login, search}. */
   public static String listed(Collection<String> names) {
     String first =
         names.stream().limit(MOST_NAMES).map(Text::plain).collect(Collectors.joining(", "));
@@ -60,7 +63,7 @@ public final class Text {
     return more > 0 ? "%s and %,d more".formatted(first, more) : first;
   }
 
-  /** What to do about a name that is unknown: the name that was meant, or those that there are. */
+  /** Advice about an unknown name: the nearest name, or the known names. */
   public static String advice(String unknown, Collection<String> known) {
     return nearest(unknown, known)
         .map(Text::didYouMean)
@@ -71,12 +74,12 @@ public final class Text {
                     : "expected: " + (known.size() > 1 ? "one of " : "") + listed(known));
   }
 
-  /** A question that names what was probably meant. */
+  /** A question that suggests a name. */
   public static String didYouMean(String near) {
     return "did you mean '" + near + "'?";
   }
 
-  /** The name among many that was probably meant, if one of the first thousand is near enough. */
+  /** The nearest name, if one of the first thousand is near enough. */
   public static Optional<String> nearest(String meant, Collection<String> names) {
     if (meant.length() > LONGEST_NAME) {
       return Optional.empty();
@@ -101,7 +104,10 @@ public final class Text {
     return Optional.ofNullable(best);
   }
 
-  /** Edits (insert, delete, replace, swap of neighbours) that turn one word into the other. */
+  /**
+   * The number of edits (insert, delete, replace, swap of neighbours) that turn one word into the
+   * other.
+   */
   private static int distance(String a, String b) {
     int[][] d = new int[a.length() + 1][b.length() + 1];
     for (int i = 0; i <= a.length(); i++) {

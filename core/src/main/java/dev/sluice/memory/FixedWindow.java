@@ -5,9 +5,9 @@ import dev.sluice.Limit;
 import dev.sluice.Receipt;
 
 /**
- * Fixed window: admits at most its limit in each round of a cycle.
+ * Fixed window: admits at most its limit in each window of a cycle.
  *
- * <p>One number: what was used in the round in which the row was written.
+ * <p>One number: what was used in the window in which the row was written.
  */
 final class FixedWindow extends Kind {
   private final Cycle cycle;
@@ -69,7 +69,7 @@ final class FixedWindow extends Kind {
 
   @Override
   void convert(Kind from, Row old, Row row, long now) {
-    // A round cut short by a longer cycle counts in it.
+    // If a longer window replaces the one that was written, its usage counts in the longer one.
     row.numbers[at] = old.written >= cycle.at(now).startMicros() ? old.numbers[from.at] : 0;
   }
 }

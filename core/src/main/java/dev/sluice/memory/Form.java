@@ -2,7 +2,7 @@ package dev.sluice.memory;
 
 import dev.sluice.Terms;
 
-/** Terms as a row needs them: how each limit counts, and where its numbers stand. */
+/** Terms as a row needs them: how each limit counts, and where its numbers are. */
 final class Form {
   /** The form of a row that has counted nothing yet. */
   static final Form NONE = new Form();
@@ -11,7 +11,7 @@ final class Form {
   final int width;
   private final Terms terms;
 
-  @SuppressWarnings("NullAway") // no terms are those of nobody
+  @SuppressWarnings("NullAway") // a row that has counted nothing has no terms
   private Form() {
     this.terms = null;
     this.kinds = new Kind[0];
@@ -29,8 +29,8 @@ final class Form {
     this.width = at;
   }
 
-  /** Whether it is that of some terms. */
-  @SuppressWarnings("ReferenceEquality") // the same terms need no comparing; equal ones are rare
+  /** Whether this is the form of the given terms. */
+  @SuppressWarnings("ReferenceEquality") // equal terms are nearly always the same object
   boolean isOf(Terms others) {
     return terms == others;
   }
@@ -39,7 +39,7 @@ final class Form {
     return terms;
   }
 
-  /** Whether the numbers of a row of another form mean the same under this one. */
+  /** Whether the numbers of a row of another form have the same meaning in this one. */
   boolean reads(Form other) {
     if (other.kinds.length != kinds.length) {
       return false;
@@ -53,8 +53,8 @@ final class Form {
   }
 
   /**
-   * The kind of another form that has counted for each kind of this one: the same, else one of the
-   * same kind; -1 if there is none.
+   * For each kind of this form, the index of the kind in another form whose usage it takes over:
+   * the same limit, else one of the same kind; -1 if there is none.
    */
   int[] match(Form other) {
     int[] found = new int[kinds.length];

@@ -11,18 +11,18 @@ import dev.sluice.store.Verdict;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Judges plans: each is taken whole or leaves every row as it was. The same steps as in judge.lua,
- * beside the Redis store. Whoever asks holds the monitors of all rows.
+ * Decides plans: either all charges of a plan are taken, or no row changes. The same steps as in
+ * judge.lua of the Redis store. The caller must hold the monitors of all rows.
  */
 final class Judge {
   private final Plan plan;
   private final long now;
   private final Case first;
 
-  /** What is found out, as {@link Verdict} reads it. */
+  /** The result, as {@link Verdict} reads it. */
   private final long[] numbers;
 
-  /** One charge of a plan, and the row that has to pay it. */
+  /** One charge of a plan and the row of its account. */
   static final class Case {
     private final Charge charge;
     private final Row row;
@@ -50,7 +50,7 @@ final class Judge {
       this.neverFits = never;
     }
 
-    /** The row itself, as far as it was brought, to be changed. */
+    /** The row itself, brought up to date, to be changed. */
     Row writable(long now) {
       if (state != row) {
         row.become(state);
@@ -79,8 +79,8 @@ final class Judge {
   }
 
   /**
-   * Takes a charge that is alone, if all there is to do is to count it; null if there is more. The
-   * way of nearly every call: no object but its numbers.
+   * Takes a single charge if it only needs to be counted; null if there is more to do. Nearly every
+   * call takes this path, so it allocates nothing but the numbers.
    */
   static long @Nullable [] takeAlone(Charge charge, Row row, long now) {
     Terms terms = charge.terms();
@@ -114,7 +114,7 @@ final class Judge {
     return numbers;
   }
 
-  /** The first verdict on a call that came again, told by the balances of now. */
+  /** Repeats the first verdict on a call that was sent again, with the current balances. */
   static long[] stand(Plan plan, boolean allowed, Case first, long now) {
     return new Judge(plan, first, now).tell(allowed, !allowed, false);
   }
@@ -157,7 +157,7 @@ final class Judge {
     return Verdict.OF_CHARGE + Verdict.OF_LIMIT * one.state.form.kinds.length;
   }
 
-  /** Whether a rule in shadow mode refuses a charge: then it counts none of its charges. */
+  /** Whether a rule in shadow mode denies a charge. Then it counts none of its charges. */
   private boolean isRefusedInShadow(Case one) {
     if (one.charge.enforced()) {
       return false;
@@ -170,11 +170,14 @@ final class Judge {
     return false;
   }
 
-  /** What a refusal leaves: a lock on who overdrew, and the knock where knocks count. */
+  /**
+   * Applies the effects of a denial: a lock if a limit was exceeded, and the denied call where
+   * denied calls count.
+   */
   private void refuse(Case one) {
     Terms terms = one.charge.terms();
     if (one.row.isAhead(one.state.form, now)) {
-      one.writable(now); // else it would be used up anew with every call
+      one.writable(now); // otherwise every call would use it up again
     }
     Row row = one.state;
     if (one.neverFits || row.isLocked(now)) {
@@ -207,16 +210,17 @@ final class Judge {
   }
 
   /**
-   * Counts a cost, and locks the account if that is what it leads to.
+   * Counts a cost, and locks the account if the cost leads to a lock.
    *
-   * @param numbers gets what the {@link Verdict} says of it, from a place on
+   * @param numbers receives the part of the {@link Verdict} for this charge
+   * @param at where that part begins
    */
   static void count(
       Row row, Terms terms, Intent intent, long cost, long now, long[] numbers, int at) {
     long time = row.time(now);
     Kind[] kinds = row.form.kinds;
     Lock rule = terms.lock();
-    // A reservation uses up nothing while its fate is open.
+    // An open reservation uses up no limit.
     boolean mayLock = rule != null && intent != Intent.RESERVE && !row.isLocked(now);
     boolean hadRoom = mayLock && row.fitsWithoutOpen(now, 1);
     boolean overdraws = mayLock && !row.fitsWithoutOpen(now, cost);
@@ -241,10 +245,11 @@ final class Judge {
   }
 
   /**
-   * Fills in the rest.
+   * Fills in the numbers of all charges.
    *
-   * @param asks whether the charges are still to be paid
-   * @param takes whether all that fit were paid, but those that a rule in shadow mode refuses
+   * @param asks whether the charges are still to be taken
+   * @param takes whether all charges that fit were taken, except those that a rule in shadow mode
+   *     denies
    */
   private long[] tell(boolean allowed, boolean asks, boolean takes) {
     numbers[0] = allowed ? 1 : 0;
@@ -257,7 +262,7 @@ final class Judge {
     return numbers;
   }
 
-  /** What the limits of an account have to say to a charge, or, if it was counted, after it. */
+  /** The balances of an account for a charge, or after it if it was counted. */
   private void tell(Case one, boolean asks, int start) {
     Row row = one.state;
     long left = row.lockLeft(now);

@@ -6,24 +6,24 @@ import dev.sluice.Receipt;
 import dev.sluice.internal.WholeNumbers;
 
 /**
- * How a kind of limit counts, on the numbers that a {@link Row} keeps for it.
+ * How a kind of limit counts, with the numbers that a {@link Row} keeps for it.
  *
- * <p>A kind counts in amounts: tokens are cut into units, so that any rate is exact; other kinds
- * count costs as they are. What the kinds share stands here. Each kind says the rest, in the same
- * order as the file of the same name beside the Redis store.
+ * <p>A kind counts in amounts. A token is cut into units, so that any rate is exact; other kinds
+ * count costs as they are. This class holds what the kinds share. Subclasses follow the order of
+ * the Lua file of the same name in the Redis store.
  *
  * <p>All times are microseconds. {@code now} is never before the row was written.
  */
 abstract class Kind {
   final Limit limit;
 
-  /** Where its numbers begin in a row; the first of them is the amount used. */
+  /** The index of its first number in a row: the amount used. */
   final int at;
 
   /** The amount of a cost of 1. */
   final long scale;
 
-  /** The amount that can be used. */
+  /** The amount of the whole limit. */
   final long most;
 
   Kind(Limit limit, int at, long scale) {
@@ -48,12 +48,12 @@ abstract class Kind {
 
   // What the kinds share
 
-  /** The amount that counts at a moment. */
+  /** The amount in use at a time. */
   final long used(Row row, long now) {
     return now == row.written ? row.numbers[at] : usedLater(row, now);
   }
 
-  /** Whether no wait will make a cost fit. */
+  /** Whether a cost exceeds the limit, so that no wait makes it fit. */
   final boolean neverFits(long cost) {
     return cost > limit.quota();
   }
@@ -93,53 +93,53 @@ abstract class Kind {
     return cost - counted + WholeNumbers.ceilDiv(excess, scale);
   }
 
-  /** Has nothing left at a moment, whatever it was. */
+  /** Uses up the whole limit at a time. */
   final void exhaust(Row row, long now) {
     add(row, now, most);
   }
 
-  // What each kind says
+  // What each kind implements
 
-  /** How many numbers of a row it has. */
+  /** How many numbers it keeps in a row. */
   abstract int width();
 
-  /** Whether another limit differs in nothing but how much it allows. */
+  /** Whether another limit differs only in how much it allows. */
   abstract boolean isSame(Kind other);
 
-  /** How far below empty it can get, as an amount. */
+  /** How far below empty it can go, as an amount. */
   long debt() {
     return 0;
   }
 
-  /** The amount that counts at a moment after the row was written. */
+  /** The amount in use at a time after the row was written. */
   abstract long usedLater(Row row, long now);
 
-  /** Brings the numbers to a moment, at which the row is about to be written. */
+  /** Brings the numbers up to a time, just before the row is written. */
   abstract void advance(Row row, long now);
 
   /**
-   * Counts an amount at the moment to which the numbers were brought.
+   * Counts an amount at the time to which the numbers were brought.
    *
    * @return the number of its {@link Receipt.Mark}
    */
   abstract long add(Row row, long now, long amount);
 
-  /** Takes away the oldest so much of what counts. */
+  /** Removes an amount, oldest first, from what is in use. */
   abstract void drop(Row row, long amount);
 
-  /** How long until so much of what is used has come back; a positive amount. */
+  /** How long until an amount is available again; the amount is positive. */
   abstract long opensAfter(Row row, long now, long amount);
 
-  /** How long until everything has come back. */
+  /** How long until the whole limit is available again. */
   abstract long resetAfter(Row row, long now);
 
   /**
-   * Undoes so much of a take, as far as it has not come back by itself.
+   * Refunds an amount of a take, as far as it is not available again anyway.
    *
-   * @return how much of it the marks of later takes still count on, as a cost
+   * @return how much of the refund the marks of later takes build on, as a cost
    */
   abstract long giveBack(Row row, long now, long amount, Receipt.Entry taken, Receipt.Mark mark);
 
-  /** Takes over what another limit of the same kind, but other parameters, counts in a row. */
+  /** Takes over the usage of another limit of the same kind with other parameters. */
   abstract void convert(Kind from, Row old, Row row, long now);
 }

@@ -34,22 +34,23 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The store inside the JVM: exact to the microsecond of its clock, bounded, thread-safe.
+ * A store inside the JVM: exact to the microsecond of its clock, bounded, thread-safe.
  *
- * <p>Every answer is there when the method returns.
+ * <p>Every stage that it returns is already complete.
  */
 public final class MemoryStore implements Store {
   /*
-   * An account is a row in the vault, used by whoever holds its monitor; several are taken in the
-   * order of their accounts. A row that is out of use by then is looked up again.
+   * An account is a row in the vault. A row is used under its monitor; several monitors are taken
+   * in the order of their accounts. If a row was removed before its monitor was taken, it is looked
+   * up again.
    *
-   * Calls with an id and settled receipts stand in registers, which forget nothing before its time.
+   * Calls with an id and settled receipts are in registers, which forget nothing before its time.
    */
   private static final long DEFAULT_MOST_ACCOUNTS = 1_000_000;
   private static final long LEAST_REMEMBERED = 1_000_000;
   private static final int MOST_FORMS = 10_000;
 
-  /** How long a settlement is remembered at least: it may come again. */
+  /** How long a settlement is remembered at least, because it may be sent again. */
   private static final long RESEND_MICROS = 10_000_000;
 
   private final InstantSource clock;
@@ -59,10 +60,10 @@ public final class MemoryStore implements Store {
   private final Register<String, Seen> calls;
   private final Register<Take, Done> settled;
 
-  /** What a receipt is for. */
+  /** The identity of a receipt. */
   private record Take(String id, long takenAtMicros, List<Account> accounts) {}
 
-  /** That a receipt was settled. */
+  /** A receipt that was settled. */
   private record Done(long until) implements Register.Entry<Done> {
     @Override
     public @Nullable Done after() {
@@ -82,13 +83,15 @@ public final class MemoryStore implements Store {
     return create(InstantSource.system());
   }
 
+  /** A store of one million accounts on a clock. */
   public static MemoryStore create(InstantSource clock) {
     return create(clock, DEFAULT_MOST_ACCOUNTS);
   }
 
   /**
-   * A store of at most so many accounts. It remembers as many calls with an id and as many settled
-   * receipts, and at least 1,000,000 of each; beyond that it refuses more of them.
+   * A store of at most {@code mostAccounts} accounts. It remembers as many calls with an id and as
+   * many settled receipts, and at least 1,000,000 of each. Beyond that it throws a {@link
+   * StoreFullException}.
    */
   public static MemoryStore create(InstantSource clock, long mostAccounts) {
     return create(clock, mostAccounts, Math.max(LEAST_REMEMBERED, mostAccounts));
@@ -102,7 +105,7 @@ public final class MemoryStore implements Store {
     return new MemoryStore(clock, mostAccounts, mostRemembered);
   }
 
-  /** How many accounts are kept now. */
+  /** The number of accounts in memory. */
   long size() {
     return vault.size();
   }
@@ -140,13 +143,13 @@ public final class MemoryStore implements Store {
     return name == null ? judge(plan, null, now()) : judgeNamed(plan, name, name.receiptId());
   }
 
-  /** Judges a plan whose receipt has an id that was chosen for it. */
+  /** Decides a plan with a given receipt id. */
   public Decision decide(Plan plan, String receiptId) {
     CallName name = CallName.of(plan);
     return name == null ? judge(plan, receiptId, now()) : judgeNamed(plan, name, receiptId);
   }
 
-  /** The way of a call with an id: judged once, and answered again as often as it comes. */
+  /** Decides a call with an id once, and repeats the decision when it is sent again. */
   private Decision judgeNamed(Plan plan, CallName name, String receiptId) {
     long now = now();
     Seen seen =
@@ -160,7 +163,8 @@ public final class MemoryStore implements Store {
               if (known != null && known.stands(now)) {
                 return known;
               }
-              // Given back and taken again in one microsecond, it has the same receipt: good again.
+              // If it was refunded and taken again in the same microsecond, the receipt is the
+              // same: make it valid again.
               settled.remove(new Take(receiptId, now, accounts(plan)), done -> true);
               return Seen.of(plan, name, judge(plan, receiptId, now), now);
             });
@@ -187,7 +191,7 @@ public final class MemoryStore implements Store {
     return Verdict.decision(plan, numbers, receiptId);
   }
 
-  /** The way of nearly every call. */
+  /** Decides a plan with a single charge, the common case. */
   private long[] judgeOne(Plan plan, Charge charge, boolean makes, long now) {
     String rule = charge.rule().name();
     Identity identity = charge.identity();
@@ -231,7 +235,7 @@ public final class MemoryStore implements Store {
     return plan.charges().stream().map(Charge::account).toList();
   }
 
-  /** The form of some terms: that of a row, as nearly always. */
+  /** The form of some terms; usually that of the row. */
   private Form form(Row row, Terms terms) {
     return row.form.isOf(terms) ? row.form : form(terms);
   }
@@ -252,7 +256,7 @@ public final class MemoryStore implements Store {
     return known;
   }
 
-  /** The form of a receipt's terms, which may have come from afar. */
+  /** The form of the terms of a receipt, which may come from another process. */
   private Form takenForm(Row row, Terms terms) {
     return terms.equals(row.form.terms()) ? row.form : form(terms);
   }
@@ -260,9 +264,9 @@ public final class MemoryStore implements Store {
   // Rows
 
   /**
-   * Does something to the rows of accounts, holding their monitors.
+   * Runs an action on the rows of accounts, holding their monitors.
    *
-   * @param makes whether accounts that have no row get one; else rows that nobody else sees
+   * @param makes whether accounts without a row get one; otherwise the action gets temporary rows
    */
   private <T> T with(List<Account> accounts, boolean makes, long now, Function<Row[], T> action) {
     Integer[] order = new Integer[accounts.size()];
@@ -288,7 +292,7 @@ public final class MemoryStore implements Store {
     }
   }
 
-  /** Takes one monitor after the other; null if a row is out of use. */
+  /** Takes one monitor after the other; null if a row was removed meanwhile. */
   private <T> @Nullable T holding(
       List<Account> accounts, Row[] rows, Integer[] order, int at, Function<Row[], T> action) {
     if (at == order.length) {
@@ -306,7 +310,7 @@ public final class MemoryStore implements Store {
     }
   }
 
-  /** Lists a new lock, and drops a row that nothing was counted in. Holds the row's monitor. */
+  /** Lists a new lock, and drops an unused row. Holds the monitor of the row. */
   private void tidy(Account account, Row row) {
     if (row.isUnused()) {
       vault.retire(account.rule(), account.identity(), row);
@@ -356,7 +360,7 @@ public final class MemoryStore implements Store {
     return CompletableFuture.completedFuture(Settled.of(receipt.entries(), uncharged));
   }
 
-  /** When nothing is left of what was taken. */
+  /** When nothing is left to refund. */
   private static long end(Receipt receipt) {
     long end = receipt.openUntilMicros();
     for (Receipt.Entry entry : receipt.entries()) {
@@ -375,7 +379,7 @@ public final class MemoryStore implements Store {
         && receipt.entries().stream().anyMatch(entry -> entry.cost() > 0);
   }
 
-  /** Settles one account; gives what could not be charged. */
+  /** Settles one account; returns what could not be charged. */
   private long settle(
       Row row,
       Receipt receipt,
@@ -400,7 +404,7 @@ public final class MemoryStore implements Store {
     return actual > entry.cost() ? record(row, entry.terms(), actual - entry.cost(), now) : 0;
   }
 
-  /** Closes a reservation and gives back what is left of it, or of a take. */
+  /** Closes a reservation and refunds what is left of it, or of a take. */
   private void confirm(Row row, Receipt receipt, Receipt.Entry entry, long back, long now) {
     boolean wasOpen = receipt.openUntilMicros() > now;
     Lock rule = entry.terms().lock();
@@ -467,7 +471,7 @@ public final class MemoryStore implements Store {
             }));
   }
 
-  /** Forgets a row with all that it knows. The next one refuses the receipts of this one. */
+  /** Removes a row. The next row of the account refuses the receipts of this one. */
   private boolean forget(Account account, Row row, boolean was) {
     vault.retire(account.rule(), account.identity(), row);
     return was;

@@ -3,8 +3,8 @@ package dev.sluice.memory;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A queue of numbers that can be read and changed at any place. It grows as it must. Those of a row
- * are chained, since nearly every row has one at most.
+ * A growing queue of numbers that can be read and changed at any index. The queues of a row are a
+ * linked list, since nearly every row has at most one.
  */
 final class Numbers {
   final int owner;
@@ -46,7 +46,7 @@ final class Numbers {
     }
   }
 
-  /** Removes some from the middle. */
+  /** Removes some numbers from the middle. */
   void remove(int place, int count) {
     for (int i = place; i + count < size; i++) {
       set(i, get(i + count));

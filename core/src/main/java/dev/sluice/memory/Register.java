@@ -9,16 +9,16 @@ import java.util.function.Function;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
-/** What must not be forgotten before its time, by name, up to a bound. Thread-safe. */
+/** Remembers entries by name until their time is over, up to a bound. Thread-safe. */
 final class Register<K, V extends Register.Entry<V>> {
   /*
-   * A cache would push entries out under pressure, and whoever causes the pressure could then use a
-   * receipt twice. Here a full register refuses new names until the time of others has come.
+   * A cache would evict entries under pressure, and a client that causes the pressure could then
+   * use a receipt twice. A full register refuses new names instead, until other entries expire.
    *
-   * The lines lie in a map. Beside it, the moments at which they change are kept in order: each
-   * update first looks after the few that are due, so no thread of its own is needed, and the work
-   * of one update does not grow with the register. What is over stays for a minute longer while there
-   * is room, so that a clock that steps back finds it as it was.
+   * The entries are in a map. Beside it, the times at which they change are sorted. Each update
+   * first handles the few that are due. So no extra thread is needed, and the work of an update
+   * does not grow with the register. Expired entries stay for another minute while there is room,
+   * for a clock that steps back.
    */
   private static final int STEPS = 4;
 
@@ -31,12 +31,12 @@ final class Register<K, V extends Register.Entry<V>> {
   private final AtomicLong size = new AtomicLong();
   private final AtomicLong numbers = new AtomicLong();
 
-  /** Something that is remembered until a moment. */
+  /** An entry that is remembered until a time. */
   interface Entry<V> {
-    /** The moment from which on it is over, or less of it is remembered. */
+    /** The time from which on the entry is expired, or shrinks. */
     long until();
 
-    /** What is remembered from that moment on, or null. */
+    /** What is remembered from that time on, or null. */
     @Nullable V after();
   }
 
@@ -52,7 +52,8 @@ final class Register<K, V extends Register.Entry<V>> {
   /**
    * An empty register.
    *
-   * @param what names the entries in the error of a full register
+   * @param what the name of the entries in the error of a full register
+   * @param most how many entries it holds at most
    */
   Register(String what, long most) {
     this.what = what;
@@ -64,11 +65,11 @@ final class Register<K, V extends Register.Entry<V>> {
   }
 
   /**
-   * Replaces what is remembered under a name; one update of a name at a time.
+   * Replaces the entry of a name. Updates of one name run one at a time.
    *
-   * @param next gets what is remembered at the moment, or null, and says what to remember
-   * @throws StoreFullException if the name is new and the register is full: then {@code next} was
-   *     not asked
+   * @param next receives the current entry or null, and returns the entry to remember
+   * @throws StoreFullException if the name is new and the register is full; then {@code next} was
+   *     not called
    */
   @SuppressWarnings("ReferenceEquality") // the same entry stays where it is
   V update(K name, long now, Function<@Nullable V, V> next) {
@@ -98,7 +99,7 @@ final class Register<K, V extends Register.Entry<V>> {
     return line.entry;
   }
 
-  /** Forgets a name if what is remembered under it is so. */
+  /** Forgets a name if its entry matches. */
   void remove(K name, Predicate<V> isSo) {
     lines.computeIfPresent(
         name,
@@ -135,7 +136,7 @@ final class Register<K, V extends Register.Entry<V>> {
     return left;
   }
 
-  /** Looks after a few lines that are due; if the register is full, until there is a place. */
+  /** Handles a few entries that are due; if the register is full, continues until there is room. */
   @SuppressWarnings("ReferenceEquality") // a line that was replaced has another due
   private void forgetDue(long now) {
     for (int i = 0; i < STEPS || size.get() >= most; i++) {

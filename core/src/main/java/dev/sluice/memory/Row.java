@@ -6,14 +6,14 @@ import dev.sluice.internal.Durations;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The state of one account: what each limit has counted, the lock, and what is still open. Whoever
- * uses it holds its monitor.
+ * The state of one account: the usage of each limit, the lock, and open reservations. Its users
+ * must hold its monitor.
  */
 final class Row {
   /*
-   * A row knows when it was written, and all of its numbers are as of that moment. If the clock shows
-   * less, the account's time stands still until the clock has caught up. A row from further ahead
-   * than its limits remember is replaced by one that is used up now.
+   * All numbers of a row are as of the time at which it was written. If the clock shows an earlier
+   * time, the time of the account stands still until the clock has caught up. A row from further in
+   * the future than its limits remember is replaced by one that is used up now.
    */
   private static final long[] NO_NUMBERS = new long[0];
 
@@ -22,32 +22,39 @@ final class Row {
   long[] numbers = NO_NUMBERS;
   private @Nullable Numbers queues;
 
-  /** The lock, or the memory of one. */
+  /** The lock, or a lock that has ended and still lengthens the next one. */
   @Nullable Held lock;
 
-  /** What reservations have taken whose fate is open, and until when at the latest. */
+  /** The cost of open reservations, and when the last of them ends. */
   long open;
 
   long openUntil;
 
-  /** When it was made, or usage last forgotten: what was taken before cannot be given back. */
+  /** When the row was made or its usage last forgotten. Earlier takes cannot be refunded. */
   long forgotten;
 
-  /** What was given back to calls after which others had taken: their marks count on it. */
+  /**
+   * The total refunded to calls that other takes followed; the marks of those takes depend on it.
+   */
   long given;
 
-  /** Whether it is out of use: the account has another row, or none. */
+  /** Whether the row was removed: the account has another row, or none. */
   boolean retired;
 
   /** Whether it is in the list of locks. */
   boolean listed;
 
-  /** How often it was found again lately, at most 3; not exact, since races do no harm. */
+  /** How often the account came back lately, at most 3. Not exact: races do no harm. */
   private byte chances;
 
   /**
-   * A lock: when it began, when it ends, the how many-th in a row it is, how long after its end it
-   * is remembered, and why it is there.
+   * A lock.
+   *
+   * @param from when it began
+   * @param until when it ends
+   * @param nth its position in the row of locks
+   * @param memory for how long after its end it still counts towards the next
+   * @param reason why the account is locked
    */
   record Held(long from, long until, long nth, long memory, String reason) {
     Held between(long newFrom, long newUntil) {
@@ -55,7 +62,7 @@ final class Row {
     }
   }
 
-  /** A row that has counted nothing, under a form. */
+  /** An empty row of a form. */
   static Row of(Form form, long now) {
     Row row = new Row();
     row.form = form;
@@ -64,7 +71,7 @@ final class Row {
     return row;
   }
 
-  /** The numbers beside a kind's own. */
+  /** The queue of a kind, beside its fixed numbers. */
   Numbers queue(int at) {
     for (Numbers each = queues; each != null; each = each.next) {
       if (each.owner == at) {
@@ -75,7 +82,7 @@ final class Row {
     return queues;
   }
 
-  /** Empties what is beside a kind's own numbers. */
+  /** Empties the queue of a kind. */
   void clear(int at) {
     for (Numbers each = queues; each != null; each = each.next) {
       if (each.owner == at) {
@@ -86,7 +93,7 @@ final class Row {
 
   // Time and terms
 
-  /** This row at a moment and under a form: itself, or one to take its place when it is written. */
+  /** This row at a time and in a form: itself, or a row that replaces it once it is written. */
   Row at(Form wanted, long now) {
     if (isAhead(wanted, now)) {
       return exhausted(wanted, now);
@@ -97,12 +104,12 @@ final class Row {
     return wanted.reads(form) ? reread(wanted) : converted(wanted, Math.max(now, written));
   }
 
-  /** Whether it was written further ahead than its limits remember. */
+  /** Whether it was written further in the future than its limits remember. */
   boolean isAhead(Form wanted, long now) {
     return written > now && written - now > wanted.terms().horizonMicros(now);
   }
 
-  /** The clock as this row sees it. */
+  /** The time of the account: never before the row was written. */
   long time(long now) {
     return Math.max(now, written);
   }
@@ -151,7 +158,7 @@ final class Row {
     return row;
   }
 
-  /** Takes the place of what is here; the other row is of no use any more. */
+  /** Takes over the state of another row, which must not be used afterwards. */
   void become(Row other) {
     form = other.form;
     written = other.written;
@@ -164,7 +171,7 @@ final class Row {
     given = other.given;
   }
 
-  /** Brings all numbers to a moment, so that the row can be written at it. */
+  /** Brings all numbers up to a time, just before the row is written. */
   void advance(long now) {
     for (Kind kind : form.kinds) {
       kind.advance(this, now);
@@ -172,29 +179,29 @@ final class Row {
     written = now;
   }
 
-  /** Forgets what was used. What others have open stays so, until they settle it. */
+  /** Forgets the usage. Open reservations stay open until they are settled. */
   void forgetUsage(long now) {
     numbers = new long[numbers.length];
     queues = null;
-    written = 0; // nothing is used, so time need not stand still
+    written = 0; // nothing is used, so the time of the account need not stand still
     forgotten = now;
   }
 
-  // What is open
+  // Open reservations
 
-  /** What reservations hold whose fate is open at a moment. */
+  /** The cost of the reservations that are open at a time. */
   long open(long now) {
     return openUntil > now ? open : 0;
   }
 
-  /** Forgets reservations whose hold is over, before the row is changed. */
+  /** Forgets reservations that have ended, before the row is changed. */
   void forgetClosed(long now) {
     if (openUntil <= now) {
       open = 0;
       openUntil = 0;
     }
     if (!isUsed()) {
-      forgotten = now; // what was taken before has come back
+      forgotten = now; // all that was taken before is available again
     }
   }
 
@@ -204,14 +211,14 @@ final class Row {
     openUntil = before == 0 ? until : Math.max(until, openUntil);
   }
 
-  /** Closes a reservation, unless its hold is over. */
+  /** Closes a reservation, unless it has ended. */
   void close(long cost, long now, long until) {
     if (until > now) {
       open = Math.max(0, open(now) - cost);
     }
   }
 
-  /** Whether every limit has room for a cost, were everything open given back. */
+  /** Whether a cost would fit every limit if all open reservations were refunded. */
   boolean fitsWithoutOpen(long now, long cost) {
     long time = time(now);
     for (Kind kind : form.kinds) {
@@ -236,12 +243,12 @@ final class Row {
     return lockLeft(now) > 0;
   }
 
-  /** Whether neither a lock nor the memory of one is left. */
+  /** Whether there is no lock, and no earlier lock that lengthens the next one. */
   boolean isLockForgotten(long now) {
     return lock == null || (!isLocked(now) && lock.until + lock.memory < now);
   }
 
-  /** Locks for what a call has done, longer if that happened lately. */
+  /** Locks the account by the rule; longer if it was locked lately. */
   void lock(Lock rule, long now) {
     Held before = lock;
     boolean inARow = before != null && now <= before.until + Durations.micros(rule.memory());
@@ -250,7 +257,7 @@ final class Row {
     lock = new Held(now, now + rule.micros(nth), nth, memory, form.terms().toString());
   }
 
-  /** Locks by hand: not one more in a row. */
+  /** Locks by hand. Such a lock does not lengthen the next one. */
   void lockUntil(long until, long now, String reason) {
     forgetClosed(now);
     lock =
@@ -259,7 +266,7 @@ final class Row {
             : new Held(now, until, lock.nth, lock.memory, reason);
   }
 
-  /** Ends the lock now, but remembers that there was one. */
+  /** Ends the lock now, but it still lengthens the next one. */
   void endLock(long now) {
     if (lock != null && lock.until > now) {
       forgetClosed(now);
@@ -267,7 +274,7 @@ final class Row {
     }
   }
 
-  /** Takes back the lock that began at a moment, as if it had never been. */
+  /** Removes the lock that began at a time, as if it had never been. */
   void unlock(long from, long now) {
     Held held = lock;
     if (held != null && held.from == from) {
@@ -277,7 +284,7 @@ final class Row {
 
   // The end
 
-  /** Whether nothing here could change a decision any more. */
+  /** Whether the row can no longer affect any decision. */
   boolean isSpent(long now) {
     if (!isLockForgotten(now) || written > now || open(now) > 0) {
       return false;
@@ -290,12 +297,12 @@ final class Row {
     return true;
   }
 
-  /** Whether it was made for a call that has counted nothing. */
+  /** Whether the row was made for a call that has counted nothing yet. */
   boolean isUnused() {
     return written == 0 && lock == null && openUntil == 0;
   }
 
-  /** Undoes part of a take, as far as it has not come back by itself. */
+  /** Refunds part of a take, as far as it is not available again anyway. */
   void giveBack(Form taken, Receipt.Entry entry, long back, long now) {
     long time = time(now);
     int[] places = taken.match(form);
@@ -310,7 +317,7 @@ final class Row {
     }
     given += countedOn;
     if (!isUsed()) {
-      written = 0; // there is nothing that the clock could bring back too early
+      written = 0; // nothing is used, so the time of the account need not stand still
     }
   }
 
@@ -323,7 +330,7 @@ final class Row {
     return false;
   }
 
-  // For the hand that drops rows
+  // For the hand of the vault
 
   void touch() {
     if (chances < 3) {
@@ -331,7 +338,7 @@ final class Row {
     }
   }
 
-  /** Whether nobody came back lately; uses up a chance. */
+  /** Whether the account has not come back lately; uses up a chance. */
   boolean isOutOfChances() {
     if (chances > 0) {
       chances--;

@@ -9,10 +9,10 @@ import dev.sluice.store.Store;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What is remembered of a call with an id.
+ * What the store remembers of a call with an id.
  *
- * @param allowed whether it was allowed or recorded: then it is not counted again
- * @param answer the decision, as long as it is repeated
+ * @param allowed whether it was allowed or recorded, so that it is not counted again
+ * @param answer the decision, while it is repeated
  */
 record Seen(
     CallName name,
@@ -25,9 +25,8 @@ record Seen(
   private static final long MINUTE = Store.CALL_MEMORY.toSeconds() * 1_000_000;
 
   /**
-   * A call that was judged now. Its answer is repeated for a minute, a denial no longer than it
-   * asked to wait; that it was counted is remembered as long as a limit of it counts that is
-   * enforced.
+   * A call that was decided now. Its answer is repeated for a minute; a denial no longer than its
+   * wait. The store remembers that it was counted for as long as any enforced limit of it does.
    */
   static Seen of(Plan plan, CallName name, Decision decision, long now) {
     long remembered = MINUTE;
@@ -44,7 +43,7 @@ record Seen(
     return new Seen(name, decision.allowed(), now, now + remembered, decision, now + repeated);
   }
 
-  /** Whether the call is not judged again at a moment. */
+  /** Whether the first decision still stands at a time. */
   boolean stands(long now) {
     return allowed || (answer != null && judgedAt <= now);
   }

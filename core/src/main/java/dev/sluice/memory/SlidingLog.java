@@ -4,19 +4,19 @@ import dev.sluice.Limit;
 import dev.sluice.Receipt;
 
 /**
- * Sliding log: in any interval of length {@code window} it admits at most its limit, and it denies
- * a call only if admitting it would break that.
+ * Sliding log: admits at most its limit in any interval of length {@code window}, and denies a call
+ * only if admitting it would exceed that.
  *
- * <p>Two numbers: what was used when the row was written, and the number of the newest entry.
- * Beside them the entries, oldest first: a call is one entry, whatever it costs.
+ * <p>Two numbers: the usage when the row was written, and the number of the newest entry. Beside
+ * them are the entries, oldest first. A call is one entry, whatever it costs.
  */
 final class SlidingLog extends Kind {
   /*
-   * An entry is two numbers: when it was counted; and what it weighs together with its own number,
-   * as the difference to its time. Later ones have higher numbers.
+   * An entry is two longs: its time, and its weight packed together with its number (relative to
+   * its time). Later entries have higher numbers.
    */
   private static final int ENTRY = 2;
-  private static final int WEIGHT_BITS = 20; // the largest log holds less
+  private static final int WEIGHT_BITS = 20; // enough for the largest log
 
   private final long window;
 
@@ -47,7 +47,7 @@ final class SlidingLog extends Kind {
     log.set(i + 1, log.get(i + 1) - amount);
   }
 
-  /** Where the entries begin that count at a moment. */
+  /** The index of the first entry that counts at a time. */
   private int firstCounting(Numbers log, long now) {
     int i = 0;
     while (i < log.size() && log.get(i) <= now - window) {
@@ -128,7 +128,7 @@ final class SlidingLog extends Kind {
     return 0;
   }
 
-  /** Where the entry of a number begins, or -1. */
+  /** The index of the entry with a number, or -1. */
   private static int place(Numbers log, long number) {
     int low = 0;
     int high = log.size() / ENTRY - 1;
@@ -149,7 +149,7 @@ final class SlidingLog extends Kind {
 
   @Override
   void convert(Kind from, Row old, Row row, long now) {
-    // The entries know their time: another window looks at more of them, or at fewer.
+    // Entries keep their time, so another window simply sees more or fewer of them.
     Numbers log = old.queue(from.at);
     for (int i = 0; i < log.size(); i++) {
       row.queue(at).add(log.get(i));

@@ -4,15 +4,14 @@ import dev.sluice.Limit;
 import dev.sluice.Receipt;
 
 /**
- * Sliding window: in any interval of length {@code window} it admits at most its limit.
+ * Sliding window: admits at most its limit in any interval of length {@code window}.
  *
- * <p>Three numbers: what was used when the row was written, how much of it in the part of that
- * moment, and the first part that has a count. Beside them the counts of the parts from that one on
- * that are over; a part is one precision long. A part counts in full while any moment of it lies
- * within the window, so what was used comes back up to one precision late.
+ * <p>It keeps three numbers: the usage when the row was written, how much of it fell into the
+ * newest part, and the first part that has a count. Beside them are the counts of the closed parts
+ * from that one on. A part is one precision long. It counts in full while any moment of it is
+ * within the window, so usage becomes available again up to one precision late.
  *
- * <p>Nearly every call falls into the part of the one before it, and then looks at the numbers
- * alone.
+ * <p>Nearly every call falls into the same part as the call before and needs only the numbers.
  */
 final class SlidingWindow extends Kind {
   private static final int NEWEST = 1;
@@ -39,12 +38,12 @@ final class SlidingWindow extends Kind {
         && sliding.window == window;
   }
 
-  /** The part of a moment. */
+  /** The part that contains a time. */
   private long part(long moment) {
     return Math.floorDiv(moment, precision);
   }
 
-  /** The oldest part that counts at a moment. */
+  /** The oldest part that counts at a time. */
   private long oldest(long now) {
     return part(now - window + 1);
   }
@@ -54,7 +53,7 @@ final class SlidingWindow extends Kind {
     return (part + 1) * precision - 1 + window;
   }
 
-  /** How many parts there are before that of the moment at which the row was written. */
+  /** How many closed parts there are when the row was written. */
   private int closed(Row row) {
     return row.numbers[at] == 0 ? 0 : (int) (part(row.written) - row.numbers[at + FIRST]);
   }
@@ -170,7 +169,7 @@ final class SlidingWindow extends Kind {
 
   @Override
   void convert(Kind from, Row old, Row row, long now) {
-    // Each count moves to the part of its latest possible moment, so it leaves no sooner.
+    // Each count moves to the part of its latest possible time, so it leaves the window no earlier.
     SlidingWindow before = (SlidingWindow) from;
     row.written = 0;
     for (int i = before.gone(old, now); i <= before.closed(old); i++) {

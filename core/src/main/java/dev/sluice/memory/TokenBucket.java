@@ -5,10 +5,10 @@ import dev.sluice.Receipt;
 import dev.sluice.internal.WholeNumbers;
 
 /**
- * Token bucket: in any interval of length t it admits at most capacity + refill · t / period.
+ * Token bucket: admits at most capacity + refill · t / period in any interval of length t.
  *
  * <p>One number: the units that the bucket lacked when the row was written. It gains {@code
- * unitsPerMicro} of them a microsecond until it lacks none. A bucket in debt lacks more than its
+ * unitsPerMicro} units per microsecond until it is full. A bucket in debt lacks more than its
  * capacity.
  */
 final class TokenBucket extends Kind {
@@ -43,7 +43,7 @@ final class TokenBucket extends Kind {
     return lacking(row.numbers[at], now - row.written);
   }
 
-  /** What a bucket lacks some time after it lacked so much. */
+  /** The units that a bucket lacks some time after it lacked {@code units}. */
   private long lacking(long units, long elapsed) {
     long gained = elapsed * unitsPerMicro;
     boolean isMore = Math.multiplyHigh(elapsed, unitsPerMicro) != 0 || gained < 0;
@@ -78,9 +78,9 @@ final class TokenBucket extends Kind {
 
   @Override
   long giveBack(Row row, long now, long amount, Receipt.Entry taken, Receipt.Mark mark) {
-    // The least that the bucket has lacked since the take has not come back by itself. It is at
-    // least what was lacking after the take, less what was given back to others and refilled since;
-    // and at least what was taken less what refilled since.
+    // What was taken and has not refilled is the least that the bucket has lacked since the take.
+    // That is at least what it lacked after the take, less refunds to others and refills since. It
+    // is also at least what was taken, less refills since.
     long elapsed = Math.max(0, now - mark.micros());
     long left = lacking(without(mark.number(), row.given - taken.given()), elapsed);
     long own = lacking(taken.cost() * scale, elapsed);
@@ -91,21 +91,24 @@ final class TokenBucket extends Kind {
     return isLastTake ? 0 : WholeNumbers.ceilDiv(back, scale);
   }
 
-  /** Units without those of so many tokens. Fewer given back than before: the row was lost. */
+  /**
+   * Units less those of some tokens. A negative number of tokens means that the row was lost and
+   * its counter began again.
+   */
   private long without(long units, long tokens) {
     return tokens < 0 || tokens > units / scale ? 0 : units - tokens * scale;
   }
 
   @Override
   void convert(Kind from, Row old, Row row, long now) {
-    // Tokens keep their number; one partly back counts as still out. Since the row was written they
-    // have come back at the rate of then or at that of now, whichever is more: so the wait that a
-    // denial tells is over when it says, although a denial writes nothing.
+    // The number of missing tokens stays the same; a token that is partly back counts as missing.
+    // For the time since the row was written, the faster of the old and new rates applies. So the
+    // wait that a denial reported is long enough, although a denial writes nothing.
     long before = lacking(asTokens(from, from.used(old, old.written)), now - old.written);
     row.numbers[at] = Math.min(before, asTokens(from, from.used(old, now)));
   }
 
-  /** What another bucket lacked, as tokens of this one. */
+  /** What another bucket lacked, converted to tokens of this one. */
   private long asTokens(Kind from, long units) {
     return Math.min(WholeNumbers.ceilDiv(units, from.scale), (most + debt) / scale) * scale;
   }

@@ -18,32 +18,30 @@ import org.jspecify.annotations.Nullable;
 /** The rows of all accounts, bounded. Thread-safe. */
 final class Vault {
   /*
-   * A map for each rule, with a hand that moves over all of them, some rows further for every
-   * account that is new; so there is no thread and no timer, and finding a row costs a look into
-   * the map and a count in the row. What a call has to fetch from memory decides how fast it is:
-   * the rules are few and at hand, so a map of their own spares the object that would name rule and
-   * identity together. The map of a rule that is no longer asked for runs empty, and stays.
+   * One map per rule, and one clock hand that moves over all of them, a few rows further for every
+   * new account. So there is no thread and no timer, and finding a row costs one map look-up and a
+   * counter in the row. Cache misses decide how fast a call is: the rules are few and stay in the
+   * cache, so a map per rule saves the object that would join rule and identity. The map of a rule
+   * that is no longer used runs empty, and stays.
    *
-   * The hand moves for up to MOST_AT_ONCE new accounts in one go, a thousandth of the bound at most:
-   * most of them pay for no more than a count. It takes the monitors of rows, so whoever moves it, by
-   * making a row, holds none.
+   * The hand moves for up to MOST_AT_ONCE new accounts at once, a thousandth of the bound at most:
+   * most new accounts only pay for a counter. It takes the monitors of rows, so a thread that makes
+   * a row must hold no monitor.
    *
-   * The hand drops rows that are spent (everything has come back, no lock): nobody can notice. They
-   * must have been spent a minute ago: what an account held before a clock stepped back still counts,
-   * and a busy account with a fast refill is spent between any two calls; to drop it is to make it
-   * anew, which moves the hand again.
+   * The hand drops rows that are spent (full quota, no lock), which nobody can notice. They must
+   * have been spent a minute ago. First, what an account held before a clock stepped back still
+   * counts. Second, a busy account with a fast refill is spent between any two calls; dropping it
+   * would only make it anew and move the hand again.
    *
-   * Above the bound it also pushes accounts out. One that came back has up to three chances, each
-   * used up when the hand comes by; one that was seen once has none. So a flood of identities that
-   * are seen once pushes out itself, and not those who keep coming. A locked account is never pushed
-   * out. If the hand finds nobody to push out within MOST_STEPS, the vault is over its bound for as
-   * long as it takes to use the chances up.
+   * Above the bound the hand also evicts accounts. An account that came back has up to three
+   * chances, and each pass of the hand uses up one. An account seen once has none. So a flood of
+   * identities that are seen once evicts itself, not the regular callers. A locked account is never
+   * evicted. If the hand finds nothing to evict within MOST_STEPS, the vault exceeds its bound
+   * until the chances are used up.
    *
-   * The rows that were locked are listed beside the maps, and leave the list when they are dropped or
-   * when it is read.
+   * Locked rows are also in a list. They leave it when they are dropped or when the list is read.
    *
-   * Caffeine keeps the better statistics, but has one more object to fetch from memory for every
-   * call.
+   * Caffeine keeps better statistics, but needs one more object in memory for every call.
    */
   private static final int STEPS = 4; // for each new account
   private static final int MOST_STEPS = 64; // for each new account above the bound
@@ -80,7 +78,7 @@ final class Vault {
     return found;
   }
 
-  /** Makes the row of an account that has none. Only without any row's monitor. */
+  /** Makes the row of an account that has none. The caller must hold no monitor of a row. */
   Row make(String rule, Identity identity, Form form, long now) {
     Row fresh = Row.of(form, now);
     Row raced = rows(rule).putIfAbsent(identity, fresh);
@@ -98,7 +96,7 @@ final class Vault {
     return made.get() - removed.get();
   }
 
-  /** Takes a row out, for whoever holds its monitor. */
+  /** Removes a row. The caller must hold its monitor. */
   void retire(String rule, Identity identity, Row row) {
     row.retired = true;
     locked.remove(row);
@@ -108,13 +106,13 @@ final class Vault {
     }
   }
 
-  /** Lists a row that was locked, for whoever holds its monitor. */
+  /** Adds a locked row to the list of locks. The caller must hold its monitor. */
   void list(Row row, Account account) {
     row.listed = true;
     locked.put(row, account);
   }
 
-  /** The locks in force, in no order. */
+  /** The locks in force, unsorted. */
   List<Restriction> locks(long now) {
     List<Restriction> locks = new ArrayList<>();
     locked.forEach(
@@ -152,7 +150,7 @@ final class Vault {
     }
   }
 
-  /** Moves the hand on by one row, and drops it if it is spent or has to make room. */
+  /** Moves the hand by one row, and drops the row if it is spent or must make room. */
   private void step(long now, boolean over) {
     if (!hand.hasNext()) {
       if (!rules.hasNext()) {
@@ -165,7 +163,7 @@ final class Vault {
       Map.Entry<Identity, Row> entry = hand.next();
       Row row = entry.getValue();
       synchronized (row) {
-        // One that is unused is for a call under way.
+        // An unused row belongs to a call that is under way.
         if (!row.retired
             && !row.isUnused()
             && (row.isSpent(now - SLACK_MICROS)

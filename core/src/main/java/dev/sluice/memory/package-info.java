@@ -1,4 +1,6 @@
-/** The store inside the JVM: exact, bounded, and the oracle that other stores are compared with. */
+/**
+ * The store inside the JVM: exact, bounded, and the reference that other stores are tested against.
+ */
 @NullMarked
 package dev.sluice.memory;
 

@@ -12,20 +12,20 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * The names under which decisions are measured, and their tags: the same wherever Sluice runs.
+ * The names of the metrics and their tags, the same wherever Sluice runs.
  *
- * <p>Names are written with dots, as Micrometer wants them; Prometheus shows {@code
- * sluice_decisions_total{counted_by="store"}}. Names of rules are tags, identities never are.
+ * <p>Names are written with dots as in Micrometer; Prometheus shows {@code
+ * sluice_decisions_total{counted_by="store"}}. Rule names are tags; identities never are.
  */
 public final class Metrics {
-  /** Counts decisions, once for each rule of a call that is in force; tags as in {@link Count}. */
+  /** Counts decisions, once for each enforced rule of a call. Tags: see {@link Count}. */
   public static final String DECISIONS = "sluice.decisions";
 
-  /** Counts what rules in shadow mode would have decided; tags as in {@link Count}. */
+  /** Counts what rules in shadow mode would have decided. Tags: see {@link Count}. */
   public static final String SHADOW_DECISIONS = "sluice.shadow.decisions";
 
   /**
-   * Times each call, however many rules it has, from the question to the decision. Tags: {@link
+   * Times each call from the request to the decision, once for all its rules. Tags: {@link
    * #OUTCOME}, which may be {@link #FAILED}, and {@link #COUNTED_BY}.
    */
   public static final String CALLS = "sluice.calls";
@@ -33,32 +33,37 @@ public final class Metrics {
   /** Counts calls that the store did not answer. Tag: {@link #KIND}. */
   public static final String STORE_FAULTS = "sluice.store.faults";
 
-  /** Counts values in the store that are not Sluice's, and were therefore replaced. No tags. */
+  /** Counts values in the store that Sluice did not write, and that it replaced. No tags. */
   public static final String FOREIGN_VALUES = "sluice.store.foreign.values";
 
-  /** Adds up what records and settlements could not charge. Tag: {@link #RULE}. */
+  /** The sum of costs that records and settlements could not charge. Tag: {@link #RULE}. */
   public static final String UNCHARGED = "sluice.uncharged";
 
   /** The tag with the name of a rule. */
   public static final String RULE = "rule";
 
-  /** The tag that says what became of a call. */
+  /** The tag with the outcome of a call. */
   public static final String OUTCOME = "outcome";
 
+  /** The outcome of a call that may pass. */
   public static final String ALLOWED = "allowed";
+
+  /** The outcome of a call that must not pass. */
   public static final String DENIED = "denied";
 
   /**
-   * Nobody counted the call: the store did not answer, and the rule allows or denies such calls.
+   * The outcome of a call that was not counted: the store did not answer, and the rule allows or
+   * denies such calls.
    */
   public static final String UNMETERED = "unmetered";
 
   /**
-   * The call had no decision at all: a facet is missing, a rule unknown. Only of {@link #CALLS}.
+   * The outcome of a call without a decision: it lacks a facet or names an unknown rule. Only for
+   * {@link #CALLS}.
    */
   public static final String FAILED = "failed";
 
-  /** The tag that says what counted a call. */
+  /** The tag that says where a call was counted. */
   public static final String COUNTED_BY = "counted.by";
 
   /** The tag that says whether the caller is locked out: {@code true} or {@code false}. */
@@ -69,14 +74,14 @@ public final class Metrics {
 
   private Metrics() {}
 
-  /** What became of a call, as the tag {@link #OUTCOME}. */
+  /** The value of the tag {@link #OUTCOME}. */
   public static String outcome(Decision decision) {
     return decision instanceof Decision.Unmetered
         ? UNMETERED
         : decision.allowed() ? ALLOWED : DENIED;
   }
 
-  /** What counted a call, as the tag {@link #COUNTED_BY}. A replica is a part of the store. */
+  /** The value of the tag {@link #COUNTED_BY}. A replica counts as the store. */
   public static String countedBy(Decision.CountedBy by) {
     return switch (by) {
       case STORE, REPLICA -> "store";
@@ -87,24 +92,25 @@ public final class Metrics {
   }
 
   /**
-   * What one call adds to the counters of one rule: one.
+   * The counter of a rule to increment for a call, with its tags.
    *
-   * <p>All rules of a call have its outcome. If one of them denies the call, the others count it as
-   * denied too, because it did not pass. A rule in shadow mode has its own: what it would have
+   * <p>All enforced rules of a call share its outcome: if one of them denies the call, the others
+   * count it as denied, too. A rule in shadow mode has an outcome of its own: what it would have
    * decided alone.
    *
    * @param meter {@link #DECISIONS}, or {@link #SHADOW_DECISIONS} for a rule in shadow mode
+   * @param rule the name of the rule
    * @param outcome {@link #ALLOWED}, {@link #DENIED} or {@link #UNMETERED}
    * @param countedBy {@code store}, {@code cache}, {@code local} or {@code none}
-   * @param locked whether an account of the call is locked, be it since this call
+   * @param locked whether an account of the call is locked, possibly by this call
    */
   public record Count(
       String meter, String rule, String outcome, String countedBy, boolean locked) {}
 
   /**
-   * What to count for a decision: one for each rule that the call named.
+   * The counters to increment for a decision: one for each rule that the call named.
    *
-   * @param rules the rules in force; a name that is not among them counts as a rule in force
+   * @param rules the rules in force; an unknown name counts as an enforced rule
    * @param called the rules that the call named
    */
   public static List<Count> counts(Rules rules, Collection<String> called, Decision decision) {
@@ -123,8 +129,8 @@ public final class Metrics {
   }
 
   /**
-   * What a record could not charge, by rule: of each account, at the limit that took the least.
-   * Empty if everything was charged, as nearly always.
+   * What {@code Intent.RECORD} could not charge, by rule: for each account, the highest amount over
+   * its limits. Usually empty.
    */
   public static Map<String, Long> uncharged(Decision decision) {
     Map<Account, Long> most = Map.of();
@@ -139,7 +145,7 @@ public final class Metrics {
     return byRule;
   }
 
-  /** What the store usually counts by a rule, so that it reads 0 before it happens. */
+  /** The counters of a rule to create in advance, so that they read 0 before the first call. */
   public static List<Count> expected(Rule rule) {
     String meter = rule.enforced() ? DECISIONS : SHADOW_DECISIONS;
     String store = countedBy(Decision.CountedBy.STORE);

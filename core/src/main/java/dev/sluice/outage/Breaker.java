@@ -6,33 +6,35 @@ import java.util.concurrent.atomic.AtomicInteger;
 /** A circuit breaker for one Redis node. Thread-safe. */
 public final class Breaker {
   /*
-   * closed   every call goes to Redis
-   * silent   no call goes to Redis: a deadline has passed and nothing at all was read from the node.
-   *          Somebody else asks the node until it answers; then the breaker is trying
-   * trying   one call at a time goes to Redis; the first that is answered closes the breaker.
-   *          FAILURES_IN_A_ROW of any kind bring a closed breaker here
+   * closed        every call goes to Redis
+   * unresponsive  no call goes to Redis: a call timed out and nothing at all was read from the node.
+   *               The node is pinged elsewhere; once it answers, the breaker is half open
+   * half open     one call at a time goes to Redis; the first answer closes the breaker.
+   *               FAILURES_IN_A_ROW of any kind lead from closed to half open
    *
-   * The node is in trouble from the first failure until the first answer, also while it is closed.
+   * The node is in trouble from the first failure until the first answer, also while the breaker is
+   * closed.
    */
   private static final int FAILURES_IN_A_ROW = 5;
 
   private final AtomicInteger failures = new AtomicInteger();
   private final AtomicBoolean trying = new AtomicBoolean();
-  private volatile boolean silent;
+  private volatile boolean unresponsive;
   private volatile String trouble = "";
 
   /** What a call may do. */
   public enum Pass {
-    /** Ask Redis. */
+    /** Call Redis. */
     ASK,
-    /** Ask Redis, as the only one for now. */
+    /** Call Redis, as the only call for now. */
     TRY,
-    /** Do without Redis. */
+    /** Decide without Redis. */
     NONE
   }
 
+  /** Returns whether a call may go to Redis. */
   public Pass enter() {
-    if (silent) {
+    if (unresponsive) {
       return Pass.NONE;
     }
     if (failures.get() < FAILURES_IN_A_ROW) {
@@ -49,7 +51,7 @@ public final class Breaker {
     if (failures.get() == 0) {
       return false;
     }
-    silent = false;
+    unresponsive = false;
     return failures.getAndSet(0) >= FAILURES_IN_A_ROW;
   }
 
@@ -57,31 +59,32 @@ public final class Breaker {
    * Notes that the node did not answer a call; returns whether that opened the breaker.
    *
    * @param message what went wrong
-   * @param nothingRead whether the node answered nobody at all while the call waited
+   * @param nothingRead whether nothing at all was read from the node while the call waited
    */
   public boolean failed(Pass pass, String message, boolean nothingRead) {
     trouble = message;
     int before = failures.getAndUpdate(n -> nothingRead ? FAILURES_IN_A_ROW : n + 1);
-    boolean fellSilent = nothingRead && !silent;
-    silent = silent || nothingRead;
+    boolean stoppedAnswering = nothingRead && !unresponsive;
+    unresponsive = unresponsive || nothingRead;
     if (pass == Pass.TRY) {
       trying.set(false);
     }
-    return fellSilent || before == FAILURES_IN_A_ROW - 1;
+    return stoppedAnswering || before == FAILURES_IN_A_ROW - 1;
   }
 
-  public boolean isSilent() {
-    return silent;
+  /** Whether the node answers nothing at all. */
+  public boolean isUnresponsive() {
+    return unresponsive;
   }
 
-  /** Notes that a silent node has answered somebody: calls try it again, one at a time. */
-  public void heard() {
-    silent = false;
+  /** Notes that an unresponsive node answered a ping: calls try it again, one at a time. */
+  public void responded() {
+    unresponsive = false;
   }
 
   /** Whether the last call failed. */
   public boolean isTroubled() {
-    return silent || failures.get() > 0;
+    return unresponsive || failures.get() > 0;
   }
 
   /** What went wrong last. */

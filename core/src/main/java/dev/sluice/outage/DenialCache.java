@@ -26,39 +26,40 @@ import java.util.function.BooleanSupplier;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
-/** A store around a store that answers denials it knows of by itself. Thread-safe. */
+/** A store that caches denials of another store. Thread-safe. */
 public final class DenialCache extends ForwardingStore {
   /*
-   * When an account denies a cost until a moment, nothing but a refund (something given back, a
-   * reset, a lifted lock) or a changed rule can make as much fit earlier. So until then the answer is
-   * known. The moment is counted from when the question was sent, not from when the answer came: the
-   * cache never denies what the store would allow.
+   * When an account denies a cost until some time, only a refund (a settlement, a reset, a lifted
+   * lock) or a changed rule can make that cost fit earlier. So until then the answer is known. The
+   * time counts from when the question was sent, not from when the answer came: the cache never
+   * denies what the store would allow.
    *
-   * The cache answers only a call that it answers in full: every account of the call is known to
-   * deny this very cost under these very terms, so the wait that the caller is told is the store's.
-   * Not a call with an id, whose first decision must come back; not one with a rule that counts
-   * denied calls, or a rule in shadow mode, which would have to be asked.
+   * The cache answers a call only if it can answer all of it. Every account must be known to deny
+   * this cost under these terms, so the reported wait is that of the store. It does not answer
+   * calls with an id, whose first decision must be repeated. Nor rules that count denied calls, nor
+   * rules in shadow mode: both need the store.
    *
-   * Refunds made by any node are announced to all. One that arrives while a denial is on its way must
-   * not be undone by it, so the time of each is kept for a while and an older denial is not
-   * remembered. While announcements cannot be heard, nothing is remembered at all. And since an
-   * announcement can be lost, and a Redis can lose its data, a denial is remembered for LONGEST at
-   * most: whatever happens, the store is asked again after that.
+   * Every node announces refunds to all nodes. An announcement can overtake a denial that is still
+   * on its way. So the time of each refund is kept for a while, and older denials are not cached.
+   * While the node is not subscribed to the announcements, nothing is cached.
    *
-   * A denial is remembered no longer than the lock of its account: after that, the store would lock
-   * it again.
+   * An announcement can be lost, and a Redis can lose its data. So a denial is cached for LONGEST
+   * at most; then the store is asked again.
+   *
+   * A denial is not cached beyond the end of the lock of its account, because the next call after
+   * that may lock it again.
    */
-  /** How long a denial is remembered at most, unless told otherwise. */
+  /** How long a denial is cached at most, by default. */
   public static final Duration LONGEST = Duration.ofMillis(800);
 
-  /** Longer than the name of any account. */
+  /** An upper bound for the text of an account. */
   private static final int LONGEST_TEXT = 32 * 1_024;
 
   private static final long MOST_KNOWN = 100_000;
   private static final Duration REFUND_MEMORY = Duration.ofSeconds(10);
 
   private final Duration longest;
-  private final BooleanSupplier hearing;
+  private final BooleanSupplier subscribed;
   private final LongSupplier nanoTime;
   private final LongSupplier storeMicros;
   private final Runnable closing;
@@ -71,40 +72,42 @@ public final class DenialCache extends ForwardingStore {
           .executor(Runnable::run)
           .build();
 
-  /** A denial of a cost under terms, from when it was asked for until it may be over. */
+  /** A denial of a cost under terms, valid from when the store was asked. */
   private record Known(
       Terms terms, long cost, long askedNanos, long untilNanos, List<Balance> balances) {}
 
   /**
-   * A cache.
+   * A cache around a store.
    *
-   * @param longest how long a denial is remembered at most
-   * @param hearing whether refunds by other nodes are heard of
-   * @param storeMicros the store's clock, as far as this node knows it
+   * @param longest how long a denial is cached at most
+   * @param subscribed whether this node receives the refunds of other nodes now
+   * @param nanoTime the clock of this node
+   * @param storeMicros the clock of the store, as far as this node knows it
+   * @param closing runs when the cache is closed
    */
   public DenialCache(
       Store store,
       Duration longest,
-      BooleanSupplier hearing,
+      BooleanSupplier subscribed,
       LongSupplier nanoTime,
       LongSupplier storeMicros,
       Runnable closing) {
     super(store);
     this.longest = longest;
-    this.hearing = hearing;
+    this.subscribed = subscribed;
     this.nanoTime = nanoTime;
     this.storeMicros = storeMicros;
     this.closing = closing;
   }
 
-  /** Forgets every denial: refunds may have been missed. */
+  /** Forgets every denial, because refunds may have been missed. */
   public void forgetAll() {
     denials.invalidateAll();
   }
 
   @Override
   public CompletionStage<Decision> take(Plan plan) {
-    if (plan.intent() != Intent.TAKE || plan.id() != null || !hearing.getAsBoolean()) {
+    if (plan.intent() != Intent.TAKE || plan.id() != null || !subscribed.getAsBoolean()) {
       return store.take(plan);
     }
     long now = nanoTime.getAsLong();
@@ -123,7 +126,7 @@ public final class DenialCache extends ForwardingStore {
         });
   }
 
-  /** The denial of a call all of whose accounts are known to deny it, or null. */
+  /** The cached denial of a call, or null if any of its accounts is not known to deny it. */
   private @Nullable Decision known(Plan plan, long now) {
     List<Charge> charges = plan.charges();
     List<Balance> balances = List.of();
@@ -148,7 +151,7 @@ public final class DenialCache extends ForwardingStore {
     return charge.enforced() && !charge.terms().countDenied();
   }
 
-  /** The balances of a denial as they stand now: what was to wait for is that much nearer. */
+  /** Adds the balances of a cached denial, with waits shortened by the time that has passed. */
   private static void addBalances(Known known, long now, List<Balance> to) {
     long elapsed = (now - known.askedNanos) / 1_000;
     for (Balance balance : known.balances) {
@@ -184,9 +187,9 @@ public final class DenialCache extends ForwardingStore {
       if (charge.terms().lock() != null) {
         wait = Math.min(wait, lockLeft(balances));
       }
-      Long given = refunds.getIfPresent(hash(charge.account()));
+      Long refundedAt = refunds.getIfPresent(hash(charge.account()));
       wait = Math.min(wait, longest.toNanos() / 1_000);
-      if (wait > 0 && (given == null || askedNanos - given > 0)) {
+      if (wait > 0 && (refundedAt == null || askedNanos - refundedAt > 0)) {
         long until = askedNanos + wait * 1_000;
         denials.put(
             charge.account(),
@@ -195,14 +198,14 @@ public final class DenialCache extends ForwardingStore {
     }
   }
 
-  /** How long the lock of an account lasts by its balances; 0 if it is not locked. */
+  /** How long the lock of an account still lasts by its balances; 0 if it is not locked. */
   private long lockLeft(List<Balance> balances) {
     long until = balances.get(0).lockedUntilMicros();
     return Math.max(0, until - storeMicros.getAsLong());
   }
 
-  /** Forgets what is known of an account, because it may have got something. */
-  public void given(Account account) {
+  /** Forgets the denial of an account that may have got a refund. */
+  public void refunded(Account account) {
     refunds.put(hash(account), nanoTime.getAsLong());
     denials.invalidate(account);
   }
@@ -217,27 +220,29 @@ public final class DenialCache extends ForwardingStore {
     return store
         .settle(receipt, settlement)
         .whenComplete(
-            (settled, error) -> receipt.entries().forEach(entry -> given(entry.account())));
+            (settled, error) -> receipt.entries().forEach(entry -> refunded(entry.account())));
   }
 
   @Override
   public CompletionStage<Boolean> reset(Account account) {
-    return giving(store.reset(account), account);
+    return forgetting(store.reset(account), account);
   }
 
   @Override
   public CompletionStage<Restriction> lock(Account account, Duration length, String reason) {
-    return giving(store.lock(account, length, reason), account);
+    return forgetting(store.lock(account, length, reason), account);
   }
 
   @Override
   public CompletionStage<Boolean> lift(Account account, boolean keepUsage) {
-    return giving(store.lift(account, keepUsage), account);
+    return forgetting(store.lift(account, keepUsage), account);
   }
 
-  /** Forgets what is known of an account once it has changed, or may have: a reply can be lost. */
-  private <T> CompletionStage<T> giving(CompletionStage<T> stage, Account account) {
-    return stage.whenComplete((done, error) -> given(account));
+  /**
+   * Forgets the denial of an account after a change, even a failed one: only its reply may be lost.
+   */
+  private <T> CompletionStage<T> forgetting(CompletionStage<T> stage, Account account) {
+    return stage.whenComplete((done, error) -> refunded(account));
   }
 
   @Override
@@ -246,17 +251,17 @@ public final class DenialCache extends ForwardingStore {
     super.close();
   }
 
-  /** Stands for an account; if two share one, a denial is not remembered that could have been. */
+  /** A hash of an account. A collision only means that a denial is not cached. */
   private static long hash(Account account) {
     return ((long) account.hashCode() << 32) | (account.toString().hashCode() & 0xffff_ffffL);
   }
 
-  /** The text of an account in an announcement. */
+  /** The text of an account in an announcement of a refund. */
   public static String text(Account account) {
     return (account.colocated() ? "+" : "-") + account;
   }
 
-  /** The account of an announcement. */
+  /** Parses the account in an announcement of a refund. */
   public static Account account(String text) {
     int colon = text.indexOf(':');
     if (colon < 1 || text.length() > LONGEST_TEXT) {

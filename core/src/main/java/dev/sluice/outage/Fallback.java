@@ -30,14 +30,15 @@ import org.jspecify.annotations.Nullable;
 /** Decides calls that Redis does not answer, by the rule's {@code onStoreFailure}. Thread-safe. */
 public final class Fallback {
   /*
-   * With `local` this node counts by itself, in memory, at the rule's limits divided by the number of
-   * nodes: beside what was counted before, all nodes together let one more limit through at most.
-   * Locks that this node has seen in an answer of Redis stay in force: each is set in memory too when
-   * it is first seen.
+   * With `local` this node counts alone, in memory, at the limits of the rule divided by the number
+   * of nodes. So during an outage all nodes together admit at most one more limit.
+   *
+   * Locks that this node has seen in an answer of Redis stay in force: when it first sees one, it
+   * also sets it in memory.
    */
   private static final long MOST_LOCKS = 100_000;
 
-  /** What to tell a caller whose cost is above this node's share, while nobody knows better. */
+  /** The wait to report if a cost exceeds the share of this node and the real wait is unknown. */
   private static final long ASK_AGAIN_MICROS = 1_000_000;
 
   private final String node = UUID.randomUUID().toString();
@@ -51,14 +52,14 @@ public final class Fallback {
    * A fallback.
    *
    * @param nodes how many nodes share the limits
-   * @param storeMicros Redis' clock, as far as this node knows it
+   * @param storeMicros the clock of Redis, as far as this node knows it
    */
   public Fallback(int nodes, LongSupplier storeMicros) {
     this.nodes = nodes;
     this.storeMicros = storeMicros;
   }
 
-  /** The name of this node on receipts for what it counted by itself. */
+  /** The name of this node on receipts for calls that it counted alone. */
   String node() {
     return node;
   }
@@ -66,9 +67,9 @@ public final class Fallback {
   /**
    * Decides a plan.
    *
-   * @param part whether it is one of several parts of a call, each judged by itself
-   * @param receiptId names what is taken; null if any name will do
-   * @param reason why the store did not
+   * @param part whether it is one of several parts of a call, each decided separately
+   * @param receiptId the id of the receipt; null to make one
+   * @param reason why Redis did not decide
    */
   public Decision decide(Plan plan, boolean part, @Nullable String receiptId, String reason) {
     if (plan.policy() != OnStoreFailure.LOCAL) {
@@ -85,7 +86,8 @@ public final class Fallback {
     try {
       return receiptId == null ? local.decide(plan) : local.decide(plan, receiptId);
     } catch (StoreFullException full) {
-      // No more ids can be remembered: counted all the same, if sent again once more.
+      // No more ids can be remembered. The call is counted without its id, and again if it is
+      // resent.
       Plan nameless =
           new Plan(
               plan.charges(),
@@ -99,7 +101,7 @@ public final class Fallback {
     }
   }
 
-  /** Parts of a call that lie in several slots are judged one by one: each has its own id. */
+  /** Parts of a call in several slots are decided one by one, so each gets an id of its own. */
   private static Plan ownPart(Plan plan) {
     return plan.id() == null
         ? plan
@@ -123,7 +125,7 @@ public final class Fallback {
         node + "@" + taken.takenAtMicros());
   }
 
-  /** Settles what this node counted by itself. */
+  /** Settles what this node counted alone. */
   public CompletionStage<Settled> settle(Receipt receipt, Settlement settlement) {
     int at = receipt.node().indexOf('@');
     if (at < 0 || !receipt.node().substring(0, at).equals(node)) {
@@ -143,13 +145,13 @@ public final class Fallback {
         settlement);
   }
 
-  /** Remembers the locks in an answer of Redis, and forgets those that Redis knows no more. */
+  /** Remembers the locks in an answer of Redis, and forgets those that Redis no longer has. */
   public void note(Decision decision) {
     if (decision instanceof Decision.Allowed allowed
         && allowed.counted() instanceof Verdict verdict
-        && !verdict.tellsOfLock()
+        && !verdict.mentionsLock()
         && locks.estimatedSize() == 0) {
-      return; // as nearly always, without making balances that nobody may ask for
+      return; // the common case; making balances would be wasted
     }
     for (Balance balance : decision.balances()) {
       long until = balance.lockedUntilMicros();
@@ -162,7 +164,7 @@ public final class Fallback {
     }
   }
 
-  /** Remembers a lock that ends at a moment of Redis' clock. */
+  /** Remembers a lock that ends at a time of the clock of Redis. */
   public void lock(Account account, long untilMicros) {
     locks.put(account, untilMicros);
     long left = untilMicros - storeMicros.getAsLong();
@@ -171,13 +173,13 @@ public final class Fallback {
     }
   }
 
-  /** The end of a lock that Redis told of, or 0. */
+  /** The end of a lock that Redis reported, or 0. */
   public long knownLock(Account account) {
     Long until = locks.getIfPresent(account);
     return until == null ? 0 : until;
   }
 
-  /** Forgets what this node counted of an account by itself, and its lock. */
+  /** Forgets the lock of an account, and what this node counted for it alone. */
   public void reset(Account account) {
     locks.invalidate(account);
     local.reset(account);
@@ -189,7 +191,7 @@ public final class Fallback {
     local.lift(account, keepUsage);
   }
 
-  /** The balances of a decision: a cost above this node's share may yet fit when Redis is back. */
+  /** The balances of a decision. A cost above the share of this node may fit once Redis is back. */
   private static List<Balance> balances(Plan plan, Decision counted) {
     List<Balance> balances = new ArrayList<>(counted.balances().size());
     int at = 0;
@@ -217,7 +219,7 @@ public final class Fallback {
         balance.lockedUntilMicros());
   }
 
-  /** The plan at this node's share of each limit. */
+  /** The plan with the share of this node of each limit. */
   private Plan divided(Plan plan) {
     if (nodes == 1) {
       return plan;
@@ -235,7 +237,7 @@ public final class Fallback {
     return plan.with(charges);
   }
 
-  /** One node's share of a limit, at least one call. */
+  /** The share of one node of a limit; at least one call. */
   static Limit share(Limit limit, int nodes) {
     long part = Math.max(1, limit.quota() / nodes);
     if (limit instanceof Limit.FixedWindow window) {
@@ -252,7 +254,7 @@ public final class Fallback {
     return bucket.debt() == bucket.capacity() ? share : share.withDebt(bucket.debt() / nodes);
   }
 
-  /** A bucket that refills at the rate divided by the nodes, rounded down where it must be. */
+  /** A bucket that refills at the rate divided by the nodes, rounded down where necessary. */
   private static Limit.TokenBucket bucketShare(
       long capacity, long refill, Duration period, int nodes) {
     if (refill % nodes == 0) {

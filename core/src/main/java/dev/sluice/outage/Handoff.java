@@ -9,13 +9,13 @@ import java.util.concurrent.locks.LockSupport;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Runs what callers do with their answers, away from the threads that read from Redis. */
+/** Runs the continuations of callers, off the threads that read from Redis. */
 public final class Handoff implements AutoCloseable {
   /*
-   * Usually one worker runs everything, one thing after another: handing something to a worker that
-   * is busy costs no more than a place in a queue. But nobody knows what a caller does with an answer.
-   * A lookout sees when a worker makes no progress while others wait, counts it out, and lets another
-   * one go on with the queue. A worker that was counted out ends when its task does.
+   * Usually one worker runs all tasks one after another: handing a task to a busy worker costs only
+   * a place in a queue. But a task may block. A lookout thread notices when a worker makes no
+   * progress while tasks wait. It then retires that worker and starts another one for the queue. A
+   * retired worker ends when its task does.
    */
   private static final Logger LOG = LoggerFactory.getLogger(Handoff.class);
   private static final long LOOK_NANOS = 5_000_000;
@@ -28,16 +28,18 @@ public final class Handoff implements AutoCloseable {
   private volatile boolean lookoutParked;
   private volatile boolean closed;
 
+  /** Starts a worker and the lookout. */
   public Handoff() {
     this.current = new Worker();
     start(current);
     lookout.start();
   }
 
+  /** Runs a task on a worker thread; after closing, on a thread of its own. */
   public void run(Runnable task) {
     tasks.add(task);
     if (closed) {
-      thread(this::drain, "sluice-answers").start(); // whoever called may be reading from Redis
+      thread(this::drain, "sluice-answers").start(); // the calling thread may be reading from Redis
       return;
     }
     Worker worker = current;
@@ -49,7 +51,7 @@ public final class Handoff implements AutoCloseable {
     }
   }
 
-  /** Runs what came too late for a worker. */
+  /** Runs tasks that came after the workers ended. */
   private void drain() {
     Runnable task;
     while ((task = tasks.poll()) != null) {
@@ -61,7 +63,7 @@ public final class Handoff implements AutoCloseable {
     try {
       task.run();
     } catch (RuntimeException | Error e) {
-      LOG.error("What was done with an answer failed", e);
+      LOG.error("A continuation of a caller threw an exception", e);
     }
   }
 
@@ -88,7 +90,7 @@ public final class Handoff implements AutoCloseable {
     }
   }
 
-  /** Waits for a whole look, whatever wakes it. */
+  /** Sleeps for a whole interval, even if woken up. */
   private void pause() {
     long end = System.nanoTime() + LOOK_NANOS;
     for (long left = LOOK_NANOS; left > 0 && !closed; left = end - System.nanoTime()) {

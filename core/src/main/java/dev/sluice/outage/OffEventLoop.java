@@ -17,14 +17,16 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import org.jspecify.annotations.Nullable;
 
-/** A store around a store: what callers do with answers never runs where Redis is read from. */
+/** A store that keeps the continuations of callers off the event loop that reads from Redis. */
 public final class OffEventLoop extends ForwardingStore {
   /*
-   * A caller that blocks in a continuation of `take` would block the thread that reads the answers of
-   * all other callers. Whoever waits in `decide` is only woken, so that needs no other thread.
+   * A caller that blocks in a continuation of `take` would block the thread that reads the answers
+   * of all other callers. A caller that waits in `decide` is only woken up, so that needs no other
+   * thread.
    */
   private final Handoff handoff;
 
+  /** Wraps a store; continuations run on the threads of the handoff. */
   public OffEventLoop(Store store, Handoff handoff) {
     super(store);
     this.handoff = handoff;
@@ -91,7 +93,7 @@ public final class OffEventLoop extends ForwardingStore {
     return answer;
   }
 
-  /** The answer that a caller sees. */
+  /** The future that a caller gets. It completes on a handoff thread. */
   private static final class Answer<T> extends CompletableFuture<T> implements Runnable {
     private final CompletableFuture<T> asked;
 

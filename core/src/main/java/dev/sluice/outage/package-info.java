@@ -1,3 +1,7 @@
+/**
+ * What a store on a remote server needs to survive outages: circuit breaker, fallback, denial
+ * cache.
+ */
 @NullMarked
 package dev.sluice.outage;
 

@@ -13,7 +13,7 @@ import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
-/** Reads where the HTTP edges find each facet. */
+/** Reads the facets: where a request carries each of them. */
 final class FacetReader {
   private static final Map<String, Facet.Source> WHOLE =
       Map.of(
@@ -55,7 +55,7 @@ final class FacetReader {
           .values()
           .forEach(
               (name, value) -> {
-                // Told once: a facet whose name is no good is not read further.
+                // A facet with an invalid name is reported once and not read further.
                 boolean named = section.build(name, () -> Facet.checkName(name)) != null;
                 Facet facet = named ? facet(section, name, value) : null;
                 if (facet != null) {

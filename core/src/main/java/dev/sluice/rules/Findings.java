@@ -6,7 +6,7 @@ import java.util.Comparator;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** The mistakes found so far in one file, and what is doubtful in it. */
+/** The errors and warnings found so far in one file. */
 final class Findings {
   private static final int MOST = 200;
 
@@ -18,7 +18,7 @@ final class Findings {
     this.file = file;
   }
 
-  /** Puts a mistake to the others. A file with very many is not read to its end. */
+  /** Adds an error. A file with too many errors is not read to its end. */
   void add(int line, @Nullable String rule, String found, String advice) {
     problems.add(new RuleErrors.Problem(file, line, rule, found, advice));
     if (problems.size() >= MOST) {
@@ -26,7 +26,7 @@ final class Findings {
     }
   }
 
-  /** Puts something doubtful to the rest; of very many, the first are told. */
+  /** Adds a warning; only the first ones are kept. */
   void warn(int line, @Nullable String rule, String found, String advice) {
     if (warnings.size() < MOST) {
       warnings.add(
@@ -34,12 +34,12 @@ final class Findings {
     }
   }
 
-  /** What is doubtful, in the order of the lines. */
+  /** The warnings, sorted by line. */
   List<String> warnings() {
     return sorted(warnings).stream().map(RuleErrors.Problem::toString).toList();
   }
 
-  /** A value that does not fit under its key; what is allowed is said by the type that needs it. */
+  /** Adds an error about the value of a key; the exception says what is allowed. */
   void add(int line, @Nullable String rule, String key, InvalidValueException unfit) {
     String name = unfit.name();
     add(line, rule, (name == null ? key : name) + " is " + unfit.found(), unfit.advice());

@@ -28,7 +28,7 @@ final class LimitReader {
   private static final Pattern SHORT =
       Pattern.compile("(\\S+)\\s+per\\s+(.+?)(?:,?\\s+precision\\s+(.+))?");
 
-  /** Forms that people try, each with its count, its time and perhaps its zone. */
+  /** Notations that people try, each with a count, a time and possibly a zone. */
   private static final Pattern TRIED =
       Pattern.compile(
           "([0-9]{1,16})(?:\\s*/\\s*|\\s+(?:per|an?|each|every)\\s+)([A-Za-z0-9][A-Za-z0-9 ]{0,30}?)"
@@ -54,7 +54,7 @@ final class LimitReader {
 
   private LimitReader() {}
 
-  /** The limits of a section; empty if it names none, or none that fits. */
+  /** Reads the limits of a section; empty if it has none, or no valid one. */
   static List<Limit> limits(Section section) {
     if (section.has("limit") && section.has("limits")) {
       section.fail("limits", "limit and limits are both there", "expected: one of them");
@@ -117,7 +117,7 @@ final class LimitReader {
         : Limit.slidingWindow(count, per, named("precision", () -> Values.duration(precision)));
   }
 
-  /** How to write what was tried, as far as that can be told; else every form there is. */
+  /** Suggests the right notation for what was tried, else lists all notations. */
   private static String meant(String text) {
     Matcher tried = TRIED.matcher(text);
     if (!tried.matches()) {
@@ -183,9 +183,9 @@ final class LimitReader {
   }
 
   /**
-   * The length of a window that slides.
+   * Reads the length of a sliding window.
    *
-   * @param count the limit in it, for an example
+   * @param count the limit, for an example in the message
    */
   private static Duration window(String text, String count) {
     if (UNITS.containsKey(text)) {

@@ -3,11 +3,11 @@ package dev.sluice.rules;
 import dev.sluice.internal.Text;
 import java.util.List;
 
-/** A part of a YAML file, with the line it begins on. */
+/** A node of a YAML file, with the line on which it begins. */
 sealed interface Node {
   int line();
 
-  /** How many parts it has, itself included and aliases followed. */
+  /** The number of nodes, including itself, with aliases expanded. */
   long size();
 
   /** What it is, for a message. */
@@ -38,7 +38,7 @@ sealed interface Node {
     }
   }
 
-  /** Keys with their values, in the order of the file; a key may still be there twice. */
+  /** Keys with their values, in the order of the file. A key may occur twice. */
   record Mapping(int line, List<Entry> entries, long size) implements Node {
     @Override
     public String described() {

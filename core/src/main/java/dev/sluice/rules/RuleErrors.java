@@ -4,7 +4,7 @@ import java.util.List;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
-/** Everything that is wrong with a rule file, all at once. */
+/** All errors in a rule file. */
 public final class RuleErrors extends IllegalArgumentException {
   private static final long serialVersionUID = 1L;
   private static final int MOST_SHOWN = 100;
@@ -12,20 +12,23 @@ public final class RuleErrors extends IllegalArgumentException {
   @SuppressWarnings("serial") // an immutable list of records of strings; sent nowhere
   private final List<Problem> problems;
 
-  /** How bad a finding is. */
+  /** The severity of a finding. */
   public enum Severity {
     /** The file is refused. */
     ERROR,
-    /** The file is good, and yet this is probably not what was meant. */
+    /** The file is valid, but this is probably not what was intended. */
     WARNING
   }
 
   /**
    * One finding.
    *
-   * @param line counted from 1; 0 if it is about the file as a whole
+   * @param file the name of the file
+   * @param line the line, counted from 1; 0 for the file as a whole
    * @param rule the rule it is in, or null
-   * @param advice what is expected, or what was probably meant
+   * @param found what is wrong
+   * @param advice what is expected, or what was probably intended
+   * @param severity whether the file is refused
    */
   public record Problem(
       String file,
@@ -34,7 +37,7 @@ public final class RuleErrors extends IllegalArgumentException {
       String found,
       String advice,
       Severity severity) {
-    /** A mistake. */
+    /** An error. */
     public Problem(String file, int line, @Nullable String rule, String found, String advice) {
       this(file, line, rule, found, advice, Severity.ERROR);
     }
@@ -57,11 +60,12 @@ public final class RuleErrors extends IllegalArgumentException {
     this.problems = List.copyOf(problems);
   }
 
+  /** A single error, in the file as a whole or on a line. */
   public static RuleErrors of(String file, int line, String found, String advice) {
     return new RuleErrors(List.of(new Problem(file, line, null, found, advice)));
   }
 
-  /** The mistakes in the order of their lines; at least one. */
+  /** The errors, sorted by line; at least one. */
   public List<Problem> problems() {
     return problems;
   }

@@ -9,9 +9,9 @@ import java.nio.file.Path;
 import java.util.Locale;
 
 /**
- * Turns rule files into rules: YAML in the form of {@code docs/rules.md}, and the seeds' XML.
+ * Parses rule files: YAML as in {@code docs/rules.md}, and the XML of older settings files.
  *
- * <p>A file is taken whole or not at all; {@link RuleErrors} names every mistake in it.
+ * <p>A file is accepted as a whole or not at all; {@link RuleErrors} lists every mistake.
  */
 public final class RuleFiles {
   /** The largest file that is read. */
@@ -20,34 +20,35 @@ public final class RuleFiles {
   private RuleFiles() {}
 
   /**
-   * The rules in the bytes of a file.
+   * Parses the bytes of a rule file.
    *
-   * @param name what messages call it; {@code .xml}, {@code .yaml}, {@code .yml} or {@code .json}
-   *     at its end tells the format, otherwise a text that begins with {@code <} is XML
+   * @param name the name of the file in messages. Its ending {@code .xml}, {@code .yaml}, {@code
+   *     .yml} or {@code .json} selects the format; otherwise text that begins with {@code <} is XML
+   * @throws RuleErrors if the file is invalid
    */
   public static Rules parse(String name, byte[] bytes) {
     checkSize(name, bytes.length);
     return parsed(name, SourceText.decoded(name, bytes));
   }
 
-  /** The rules in a text, named as in {@link #parse(String, byte[])}. */
+  /** Parses the text of a rule file, named as in {@link #parse(String, byte[])}. */
   public static Rules parse(String name, String text) {
     checkSize(name, text.length());
     return parsed(name, SourceText.checked(name, text));
   }
 
-  /** The same for code that supplies facets of its own: rules may count by those too. */
+  /** Parses rules that may also count by undefined facets, which the calling code supplies. */
   public static Rules parseOpen(String name, String text) {
     checkSize(name, text.length());
     return YamlRules.read(name, SourceText.checked(name, text), true);
   }
 
-  /** The rules in a file, called by its path in messages. */
+  /** Reads and parses a rule file; messages name its path. */
   public static Rules read(Path file) {
     return parse(file.toString(), bytes(file));
   }
 
-  /** The bytes of a file, of which never more are read than a rule file may have. */
+  /** Reads the bytes of a file, but no more than a rule file may have. */
   public static byte[] bytes(Path file) {
     String name = file.toString();
     try (InputStream in = Files.newInputStream(file)) {

@@ -54,7 +54,7 @@ final class RuleReader {
           "deny", OnStoreFailure.DENY);
   private static final String IDENTITIES = "expected: such as [member, ip, member+promo]";
 
-  /** By how much of an IPv6 address edges count a client, unless they are told otherwise. */
+  /** How many leading bits of an IPv6 address identify a client by default. */
   private static final int CLIENT_BITS = 64;
 
   private static final Terms ANY = Terms.of(Limit.slidingLog(1, Duration.ofSeconds(1)));
@@ -79,9 +79,9 @@ final class RuleReader {
   }
 
   /**
-   * The rule of a name; null if anything is wrong with it, and then every mistake is found.
+   * Reads a rule; null if anything is wrong with it. Reports all its mistakes.
    *
-   * @param facetNames the facets it may count by, sorted; none for any
+   * @param facetNames the facets it may count by, sorted; if empty, any
    * @param facets those of them that could be read
    */
   static @Nullable Rule rule(
@@ -97,7 +97,7 @@ final class RuleReader {
       Rule.checkName(name);
     } catch (InvalidValueException unfit) {
       findings.add(line, null, "rule", unfit);
-      built = "unnamed"; // told once: what is left to find does not depend on the name
+      built = "unnamed"; // reported once: further mistakes do not depend on the name
     }
     String shown = Text.quoted(name);
     String inRule = shown.substring(1, shown.length() - 1);
@@ -148,7 +148,7 @@ final class RuleReader {
     return builder;
   }
 
-  // ---- Who is counted -------------------------------------------------------------------------
+  // ---- Identities -----------------------------------------------------------------------------
 
   private List<String> by() {
     Node node = section.values().get("by");
@@ -192,7 +192,7 @@ final class RuleReader {
     }
   }
 
-  /** Facet values as an identity holds them; empty, and complained about, if there are none. */
+  /** The facet values of a caller; empty, with a finding, if there are none. */
   private Map<String, String> facetValues(String key, Node node) {
     String form = "such as {apiKey: acme}";
     if (!(node instanceof Node.Mapping mapping) || mapping.entries().isEmpty()) {
@@ -215,7 +215,7 @@ final class RuleReader {
     return found;
   }
 
-  /** A value that an identity can have. */
+  /** Reads a value that a facet can have. */
   private static String facetValue(Node node) {
     String text = Values.text(node, "expected: a value to compare with");
     try {
@@ -230,10 +230,10 @@ final class RuleReader {
     }
   }
 
-  /** Whether some call could have a value; complains if none could, warns if hardly any. */
+  /** Whether a call could have a value; reports an error if none could, warns if few could. */
   private boolean isComparable(Section values, String facet, int line, String value) {
     if (!facetNames.isEmpty() && !facets.containsKey(facet)) {
-      return true; // unknown, or could not be read: that was complained about
+      return true; // unknown or unreadable, which was reported before
     }
     Facet known = facets.get(facet);
     boolean secret = known != null && known.secret();
@@ -251,7 +251,10 @@ final class RuleReader {
     return range == null || isWideEnough(values, facet, line, value, range, secret);
   }
 
-  /** Complains about an address within what is one client: by itself it would match nobody. */
+  /**
+   * Reports an address range that is narrower than what is counted as one client: it would match
+   * nobody.
+   */
   private static boolean isWideEnough(
       Section values, String facet, int line, String value, Network range, boolean secret) {
     if (range.first().isV4() || range.bits() <= CLIENT_BITS) {
@@ -279,18 +282,18 @@ final class RuleReader {
     return facet;
   }
 
-  // ---- What holds -----------------------------------------------------------------------------
+  // ---- Terms ----------------------------------------------------------------------------------
 
   /**
-   * The terms of a section; null if they do not fit.
+   * Reads the terms of a section; null if they are invalid.
    *
-   * @param base what holds where the section is silent; null if nothing does
+   * @param base the terms to inherit from where the section defines none; null if there are none
    */
   private @Nullable Terms terms(Section section, @Nullable Terms base) {
     int before = findings.size();
     List<Limit> own = LimitReader.limits(section);
-    boolean silent = !section.has("limit") && !section.has("limits");
-    if (silent && base == null) {
+    boolean inherits = !section.has("limit") && !section.has("limits");
+    if (inherits && base == null) {
       String found = section.has("lock") ? "lock is there without a limit" : "limit is missing";
       section.fail("lock", found, "expected: limit or limits");
     }
@@ -300,9 +303,9 @@ final class RuleReader {
     if (findings.size() > before) {
       return null;
     }
-    List<Limit> limits = silent && base != null ? base.limits() : own;
+    List<Limit> limits = inherits && base != null ? base.limits() : own;
     Terms terms = section.build("limits", () -> new Terms(limits, lock, countDenied));
-    if (terms != null && (!silent || section.has("lock"))) {
+    if (terms != null && (!inherits || section.has("lock"))) {
       TermsDoubts.find(terms)
           .forEach(doubt -> section.warn(section.line("lock"), doubt.found(), doubt.advice()));
     }
@@ -334,7 +337,7 @@ final class RuleReader {
         : new Lock(base.durations(), memory == null ? base.memory() : memory, on);
   }
 
-  /** The lengths of locks in a row; none for {@code lock: none}. */
+  /** Reads the durations of repeated locks; none for {@code lock: none}. */
   private static List<Duration> durations(Section section, Node node) {
     String form = "expected: a duration such as 30m, or a list such as [1m, 10m, 24h]";
     if (node instanceof Node.Scalar scalar) {
@@ -355,7 +358,7 @@ final class RuleReader {
     return Limit.checkSpan("lock", Values.duration(node));
   }
 
-  // ---- For whom something else holds ----------------------------------------------------------
+  // ---- Overrides ------------------------------------------------------------------------------
 
   private List<Rule.Special> overrides(Terms base, List<String> by) {
     List<Rule.Special> overrides = new ArrayList<>();
@@ -385,10 +388,10 @@ final class RuleReader {
           "override: until is " + until + ", which is over; it changes nothing any more",
           "expected: a later time, or no such override");
     }
-    boolean silent =
+    boolean changesNothing =
         OVERRIDE_KEYS.stream()
             .noneMatch(key -> !key.equals("when") && !key.equals("until") && override.has(key));
-    if (silent) {
+    if (changesNothing) {
       override.fail("when", "override: nothing is different", "expected: limit, limits or lock");
     }
     Terms terms = terms(override, base);

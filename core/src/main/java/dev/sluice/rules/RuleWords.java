@@ -21,14 +21,14 @@ import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.stream.Collectors;
 
-/** Rules in the words of people: a table of all, or sentences about one. Pure functions. */
+/** Describes rules in plain language: a table of all, or sentences about one. Pure functions. */
 public final class RuleWords {
   private RuleWords() {}
 
   /**
-   * A line for each limit of each rule, under a line of headings.
+   * A table with a line for each limit of each rule, below a header line.
    *
-   * @param clock tells which overrides are over
+   * @param clock decides which overrides have ended
    */
   public static List<String> table(Rules rules, InstantSource clock) {
     List<List<String>> rows = new ArrayList<>();
@@ -40,9 +40,9 @@ public final class RuleWords {
   }
 
   /**
-   * What passes a rule and what does not, with the worst case, a sentence a line.
+   * Explains what a rule allows and denies, with the worst case; one sentence per line.
    *
-   * @param clock tells which overrides are over
+   * @param clock decides which overrides have ended
    */
   public static List<String> explain(Rules rules, String name, InstantSource clock) {
     Rule rule = rules.find(name);

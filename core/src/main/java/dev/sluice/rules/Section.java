@@ -9,7 +9,7 @@ import java.util.function.Function;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
-/** A mapping in a rule file: reads its values by key, and puts key and line to what is wrong. */
+/** A mapping in a rule file: reads values by key, and reports mistakes with key and line. */
 final class Section {
   private final Findings findings;
   private final @Nullable String rule;
@@ -18,10 +18,10 @@ final class Section {
   private final Map<String, Integer> lines = new LinkedHashMap<>();
 
   /**
-   * Takes a mapping apart.
+   * Reads a mapping.
    *
    * @param rule the rule it belongs to, or null
-   * @param line where it is complained about as a whole
+   * @param line the line for mistakes about the mapping as a whole
    * @param known the keys it may have; null for any
    */
   Section(
@@ -49,7 +49,7 @@ final class Section {
     }
   }
 
-  /** A mapping under a key; null, and complained about, if there is something else. */
+  /** Reads a mapping under a key; null, with a finding, if the value is something else. */
   static @Nullable Section of(
       Findings findings,
       @Nullable String rule,
@@ -75,17 +75,17 @@ final class Section {
     return values.containsKey(key);
   }
 
-  /** The keys that are there and known, with their values, in the order of the file. */
+  /** The known keys that are present, with their values, in the order of the file. */
   Map<String, Node> values() {
     return values;
   }
 
-  /** The line of a key, or of the section if the key is not there. */
+  /** The line of a key, or of the section if the key is absent. */
   int line(String key) {
     return lines.getOrDefault(key, line);
   }
 
-  /** The value of a key; null if it is not there or does not fit. */
+  /** Reads the value of a key; null if it is absent or invalid. */
   <T> @Nullable T read(String key, Function<Node, T> reader) {
     Node node = values.get(key);
     return node == null ? null : read(key, node, reader);
@@ -96,7 +96,7 @@ final class Section {
     return value == null ? fallback : value;
   }
 
-  /** The value of a key that has to be there; null if it is not or does not fit. */
+  /** Reads the value of a required key; null if it is absent or invalid. */
   <T> @Nullable T need(String key, Function<Node, T> reader, String expected) {
     if (!has(key)) {
       fail(key, key + " is missing", "expected: " + expected);
@@ -104,7 +104,7 @@ final class Section {
     return read(key, reader);
   }
 
-  /** One value, perhaps of several, under a key; null if it does not fit. */
+  /** Reads one value, possibly of several, under a key; null if it is invalid. */
   <T> @Nullable T read(String key, Node node, Function<Node, T> reader) {
     try {
       return reader.apply(node);
@@ -115,7 +115,7 @@ final class Section {
     }
   }
 
-  /** What is built of several values; null, and complained about, if they do not fit together. */
+  /** Builds something from several values; null, with a finding, if they do not fit together. */
   <T> @Nullable T build(String key, Supplier<T> builder) {
     try {
       return builder.get();
@@ -126,7 +126,7 @@ final class Section {
     }
   }
 
-  /** Complains about a key, or about the section if the key is not there. */
+  /** Reports a mistake about a key, or about the section if the key is absent. */
   void fail(String key, String found, String advice) {
     findings.add(line(key), rule, found, advice);
   }
@@ -135,7 +135,7 @@ final class Section {
     findings.add(at, rule, found, advice);
   }
 
-  /** Says that something is allowed and probably not meant. */
+  /** Warns that something is valid but probably not intended. */
   void warn(int at, String found, String advice) {
     findings.warn(at, rule, found, advice);
   }

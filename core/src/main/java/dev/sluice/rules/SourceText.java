@@ -7,13 +7,13 @@ import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 import java.util.stream.IntStream;
 
-/** Turns the bytes of a file into text, or says where they are none. */
+/** Decodes the bytes of a file, or reports where they are no text. */
 final class SourceText {
   private static final char BYTE_ORDER_MARK = '\uFEFF';
 
   private SourceText() {}
 
-  /** The text of a file in UTF-8, a byte order mark at its beginning left out. */
+  /** Decodes UTF-8, without a leading byte order mark. */
   static String decoded(String file, byte[] bytes) {
     if (startsWith(bytes, 0xFE, 0xFF) || startsWith(bytes, 0xFF, 0xFE)) {
       throw RuleErrors.of(file, 1, "the encoding is UTF-16", "expected: UTF-8");
@@ -32,7 +32,7 @@ final class SourceText {
     return checked(file, out.toString());
   }
 
-  /** The text itself, unless it holds what no text does. */
+  /** Returns the text, or throws if it contains characters that are not allowed. */
   static String checked(String file, String text) {
     String plain = !text.isEmpty() && text.charAt(0) == BYTE_ORDER_MARK ? text.substring(1) : text;
     for (int i = 0; i < plain.length(); i++) {

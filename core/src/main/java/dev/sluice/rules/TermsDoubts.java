@@ -10,14 +10,14 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Collectors;
 
-/** Finds terms that are allowed and do not do what whoever wrote them expects. */
+/** Finds terms that are valid but probably not intended. */
 final class TermsDoubts {
   private TermsDoubts() {}
 
-  /** One doubt, in the form of a finding. */
+  /** A doubt, in the form of a finding. */
   record Doubt(String found, String advice) {}
 
-  /** What is doubtful about a lock. */
+  /** Finds doubts about a lock. */
   static List<Doubt> find(Terms terms) {
     Lock lock = terms.lock();
     List<Doubt> doubts = new ArrayList<>();
@@ -52,8 +52,8 @@ final class TermsDoubts {
   }
 
   /**
-   * Whether callers of an override and others could wipe each other's usage: they share an account,
-   * and a limit takes over only what one of the same kind and window has counted.
+   * Finds overrides whose callers share an account with others and so erase their usage: a limit
+   * takes over usage only from a limit of the same kind and window.
    */
   static List<Doubt> findShared(Terms base, Rule.Special special, List<String> by) {
     boolean shared =
@@ -71,7 +71,7 @@ final class TermsDoubts {
     return terms.limits().stream().map(TermsDoubts::shape).sorted().toList();
   }
 
-  /** What has to stay the same for a limit to go on counting. */
+  /** What must be equal for a limit to keep the usage of another one. */
   private static String shape(Limit limit) {
     String kind = limit.getClass().getSimpleName();
     if (limit instanceof Limit.TokenBucket) {
@@ -82,7 +82,7 @@ final class TermsDoubts {
         + (limit instanceof Limit.SlidingWindow sliding ? sliding.precision() : "");
   }
 
-  /** How long a limit that was used up at once lets nobody pass. */
+  /** How long a limit denies all calls after it was used up at once. */
   private static Duration wait(Limit limit) {
     return limit instanceof Limit.TokenBucket bucket
         ? bucket.period().dividedBy(bucket.refill())

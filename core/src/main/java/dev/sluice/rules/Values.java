@@ -16,7 +16,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.regex.Pattern;
 
-/** Reads single values; what does not fit is "found (expected: …)". */
+/** Reads single values; throws "found (expected: …)" for invalid ones. */
 final class Values {
   private static final Pattern NUMBER = Pattern.compile("-?(0|[1-9][0-9]{0,39})");
 
@@ -37,7 +37,7 @@ final class Values {
     throw unfit(node.described(), advice);
   }
 
-  /** A number that is not written in quotes. */
+  /** Reads a number that is not in quotes. */
   static long number(Node node) {
     String text = text(node, "expected: a whole number");
     if (node instanceof Node.Scalar scalar && !scalar.plain()) {
@@ -75,7 +75,7 @@ final class Values {
     throw unfit(Text.quoted(text), "expected: true or false");
   }
 
-  /** One of a few words, each standing for a value. */
+  /** Reads one of a few words, each of which stands for a value. */
   static <T> T word(Node node, Map<String, T> words) {
     List<String> possible = words.keySet().stream().sorted().toList();
     String text = text(node, "expected: one of " + String.join(", ", possible));
@@ -107,8 +107,8 @@ final class Values {
   }
 
   /**
-   * The region that was probably meant. Abbreviations get no guess: CST is a zone in America and
-   * one in China, and nearest to both is CET.
+   * The region that was probably meant. Abbreviations get no suggestion: CST is a zone in America
+   * and another in China, and the nearest name to both is CET.
    */
   private static Optional<String> region(String text) {
     List<String> regions =

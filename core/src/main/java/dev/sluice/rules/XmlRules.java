@@ -23,11 +23,15 @@ import javax.xml.stream.XMLStreamException;
 import javax.xml.stream.XMLStreamReader;
 import org.jspecify.annotations.Nullable;
 
-/** Reads a rule file in the XML of the seeds; each rule is a sliding log, perhaps with a lock. */
+/**
+ * Reads a rule file in the XML of older settings files. Each rule is a sliding log, possibly with a
+ * lock.
+ */
 final class XmlRules {
   /*
-   * The JDK's parser tells where an element's tag ends. A raw '<' cannot stand within a tag, so the
-   * last one before that end is where it begins, and between the two every attribute has its line.
+   * The JDK's parser reports where the tag of an element ends. A raw '<' cannot occur within a tag,
+   * so the last one before that end is where the tag begins. The text between the two gives the
+   * line of every attribute.
    */
   private static final String ROOT = "ArrayOfSuspectUsageSettingEntity";
   private static final String SETTING = "SuspectUsageSettingEntity";
@@ -59,7 +63,7 @@ final class XmlRules {
         xml.close();
       }
     } catch (XMLStreamException e) {
-      // The parser's own message begins with a position and goes on in a second line.
+      // The message of the parser begins with a position and continues on a second line.
       String message =
           String.valueOf(e.getMessage()).replaceFirst("(?s)^ParseError.*?Message: ", "");
       int line = e.getLocation() == null ? 0 : e.getLocation().getLineNumber();
@@ -126,14 +130,14 @@ final class XmlRules {
     }
   }
 
-  /** Its attributes by name, the unknown ones complained about. */
+  /** The attributes by name; reports unknown ones. */
   private Map<String, String> attributes(XMLStreamReader xml, Tag tag, List<String> known) {
     Map<String, String> found = new LinkedHashMap<>();
     for (int i = 0; i < xml.getAttributeCount(); i++) {
       String name = xml.getAttributeLocalName(i);
       String namespace = xml.getAttributeNamespace(i);
       if (XMLConstants.W3C_XML_SCHEMA_INSTANCE_NS_URI.equals(namespace)) {
-        continue; // where its schema is; says nothing about rules
+        continue; // the location of the schema
       }
       if (known.contains(name)) {
         found.put(name, xml.getAttributeValue(i));

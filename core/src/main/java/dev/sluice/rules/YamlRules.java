@@ -18,10 +18,9 @@ final class YamlRules {
   private YamlRules() {}
 
   /**
-   * The rules of a file.
+   * Reads the rules of a file.
    *
-   * @param open whether rules may count by facets that the file does not name although it names
-   *     some
+   * @param open whether rules may also count by facets that the file does not define
    */
   static Rules read(String file, String text, boolean open) {
     Optional<Node> root = YamlTree.read(file, text);
@@ -40,7 +39,8 @@ final class YamlRules {
       return Rules.NONE;
     }
     List<Facet> facets = FacetReader.facets(findings, top);
-    // By the file's names and not by what could be read, or one mistake would be told twice.
+    // All facet names of the file, even of unreadable facets: otherwise one mistake would be
+    // reported twice.
     SortedSet<String> names = open ? new TreeSet<>() : facetNames(top);
     Map<String, Facet> byName = new LinkedHashMap<>();
     facets.forEach(facet -> byName.put(facet.name(), facet));

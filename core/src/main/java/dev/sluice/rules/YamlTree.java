@@ -23,13 +23,15 @@ import org.snakeyaml.engine.v2.exceptions.YamlEngineException;
 import org.snakeyaml.engine.v2.parser.ParserImpl;
 import org.snakeyaml.engine.v2.scanner.StreamReader;
 
-/** Reads the text of a YAML file into a tree whose every part knows its line. */
+/** Parses YAML into a tree whose nodes know their line. */
 final class YamlTree {
   /*
-   * The tree is built from the parser's events and not by its composer: values stay as they were
-   * written (a member code 007 is not 7), the depth is bounded before anything recurses, and a tree
-   * of aliases is weighed as if they were written out, so that a few lines cannot stand for
-   * millions of rules. An alias can only name what was closed before it, so nothing is recursive.
+   * The tree is built from the events of the parser, not by its composer, for three reasons. Values
+   * stay as they were written: a member code 007 is not 7. The depth is bounded before anything
+   * recurses. Aliases are weighed as if they were written out, so that a few lines cannot expand to
+   * millions of rules.
+   *
+   * An alias can only refer to a node that was closed before it, so the tree has no cycles.
    */
   private static final int DEEPEST = 32;
   private static final long MOST_PARTS = 1_000_000;
@@ -45,7 +47,7 @@ final class YamlTree {
     this.events = events;
   }
 
-  /** The one document of the text; empty if there is none. */
+  /** Parses the single document of a text; empty if there is none. */
   static Optional<Node> read(String file, String text) {
     LoadSettings settings =
         LoadSettings.builder().setLabel(file).setCodePointLimit(Integer.MAX_VALUE).build();
@@ -142,7 +144,7 @@ final class YamlTree {
         throw error(e, "a key is " + key.described(), "expected: a word");
       }
       Node value = node(events.next(), depth + 1);
-      // An alias as key stands here, not where its anchor is.
+      // An alias as a key has the line of the alias, not that of its anchor.
       entries.add(new Node.Entry(new Node.Scalar(line(e), name.text(), name.plain()), value));
       size += 1 + value.size();
     }

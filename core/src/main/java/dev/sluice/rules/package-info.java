@@ -1,4 +1,4 @@
-/** Rule files that people can read, and sources that follow them while they change. */
+/** Rule files: parsing, error messages and descriptions. */
 @NullMarked
 package dev.sluice.rules;
 

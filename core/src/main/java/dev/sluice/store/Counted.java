@@ -6,16 +6,16 @@ import dev.sluice.Receipt;
 import java.util.List;
 
 /**
- * What a store has counted for an allowed call. Balances and receipt are made when they are asked
- * for, and then kept: most callers only want to know whether they may pass. Thread-safe.
+ * What a store counted for an allowed call. Balances and receipt are made on demand and then kept,
+ * because most callers only want to know whether they may pass. Thread-safe.
  */
 public interface Counted {
-  /** What each limit of each account said. */
+  /** The balance at each limit of each account. */
   List<Balance> balances();
 
-  /** What the decision rests on. */
+  /** Where the call was counted. */
   Decision.CountedBy countedBy();
 
-  /** What was taken; the same however often it is asked for. */
+  /** What was taken. Always returns the same receipt. */
   Receipt receipt();
 }

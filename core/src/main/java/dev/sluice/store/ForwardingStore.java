@@ -13,14 +13,15 @@ import java.util.concurrent.CompletionStage;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A store around a store, which does everything but judge plans. Whoever extends it says how plans
- * are judged, and overrides what else is different; {@code decide} and {@code look} come to {@link
- * #take} unless they are overridden.
+ * A store that wraps another one and forwards everything but {@link #take}. Subclasses implement
+ * {@code take} and override what else differs. {@code decide} and {@code look} call {@code take}
+ * unless overridden.
  */
 public abstract class ForwardingStore implements Store {
-  /** The store inside. */
+  /** The wrapped store. */
   protected final Store store;
 
+  /** Wraps a store. */
   protected ForwardingStore(Store store) {
     this.store = store;
   }

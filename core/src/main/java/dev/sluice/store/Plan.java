@@ -11,14 +11,17 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Every charge one call must pay, taken whole or not at all.
+ * All charges of a call, which are taken together or not at all.
  *
- * @param hold how long the fate of a reservation can stay open; of other plans it means nothing
- * @param id makes the call safe to send again: the first decision comes back, counted once
- * @param policy what holds for the call when the store gives no answer in time
- * @param caller who the call is for, with every facet it came with; an id belongs to one caller
- * @param question the call's intent, rules and costs, as text: an id that comes again with another
- *     question is an error
+ * @param charges the cost for each account
+ * @param intent what to do with the costs
+ * @param hold how long a reservation can stay open; ignored for other plans
+ * @param id makes the call safe to send again, or null: the first decision is repeated, and it is
+ *     counted once
+ * @param policy how the call is decided when the store does not answer in time
+ * @param caller who makes the call, with all its facets; an id belongs to one caller
+ * @param question the intent, rules and costs as text; an id that is reused with another question
+ *     is an error
  */
 public record Plan(
     List<Charge> charges,
@@ -28,7 +31,7 @@ public record Plan(
     Identity caller,
     String question,
     Duration hold) {
-  /** A plan for whoever its charges name, whose question is what they ask. */
+  /** A plan whose caller and question follow from its charges. */
   public Plan(List<Charge> charges, Intent intent, @Nullable String id, OnStoreFailure policy) {
     this(
         charges,
@@ -40,19 +43,17 @@ public record Plan(
         Store.HOLD);
   }
 
-  /** The plan of a call that pays one charge, without an id. */
+  /** The plan of a call with one charge and no id. */
   public static Plan of(Charge charge) {
     return new Plan(List.of(charge), Intent.TAKE, null, charge.rule().onStoreFailure());
   }
 
-  /** The same call reduced to some of its charges. */
+  /** The same plan with only some of its charges. */
   public Plan with(List<Charge> some) {
     return new Plan(some, intent, id, policy, caller, question, hold);
   }
 
-  /**
-   * The question of a call: {@code TAKE Daily=1 SignIn=1}, the rules in the order of their names.
-   */
+  /** The question of a call: {@code TAKE Daily=1 SignIn=1}, with the rules sorted by name. */
   public static String questionOf(Intent intent, Map<String, Long> costs) {
     return costs.entrySet().stream()
         .map(rule -> " " + rule.getKey() + "=" + rule.getValue())

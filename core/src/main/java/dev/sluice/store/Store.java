@@ -18,53 +18,54 @@ import org.jspecify.annotations.Nullable;
 /**
  * Keeps the accounts. Thread-safe.
  *
- * <p>Stores wrap stores: a cache of denials or a deadline is a store around a store. What every
- * store must do is written as a test, {@code StoreContract}.
+ * <p>A store can wrap another one, for example to cache denials. The test suite {@code
+ * StoreContract} says what every store must do.
  */
 public interface Store extends AutoCloseable {
   /**
    * How long the decision of a call with an id is repeated; a denial no longer than its retryAfter.
-   * That the call was counted is remembered for as long as a limit of it counts it.
+   * The store remembers for longer that the call was counted: for as long as one of its limits
+   * does.
    */
   Duration CALL_MEMORY = Duration.ofMinutes(1);
 
-  /** How long the fate of a reservation can stay open; past it, what was taken stands. */
+  /** How long a reservation can stay open. After that, what it took stays taken. */
   Duration HOLD = Duration.ofMinutes(1);
 
   /**
-   * Judges a plan: taken whole or not at all. The stage fails with an {@link IdReusedException} if
-   * the plan's id was used for another question.
+   * Decides a plan: all its charges are taken, or none. The stage fails with an {@link
+   * IdReusedException} if the id of the plan was used for another call.
    */
   CompletionStage<Decision> take(Plan plan);
 
-  /** Judges the commonest call, one that pays a single charge, and waits for the answer. */
+  /** Decides a call with a single charge, the common case, and waits for the answer. */
   default Decision decide(Charge charge) {
     return decide(Plan.of(charge));
   }
 
-  /** Judges a plan and waits for the answer. */
+  /** Decides a plan and waits for the answer. */
   default Decision decide(Plan plan) {
     return Stages.await(take(plan));
   }
 
   /**
-   * Looks at accounts for an operator, apart from decisions: fails if the store does not answer,
-   * and is never answered from memory of this node.
+   * Reads accounts for an operator, apart from decisions. Fails if the store does not answer;
+   * caches and fallbacks of this node are not used.
    *
-   * @param plan one whose intent is to peek
+   * @param plan a plan with {@code Intent.PEEK}
    */
   default CompletionStage<Decision> look(Plan plan) {
     return take(plan);
   }
 
   /**
-   * Settles what was taken with what it really cost: the rest is given back, more is recorded, and
-   * a reservation is open no longer. A receipt is settled once.
+   * Settles a receipt with the real cost: the rest is refunded, or more is charged. A reservation
+   * is then closed. A receipt can be settled once.
    */
   CompletionStage<Settled> settle(Receipt receipt, Settlement settlement);
 
   /**
-   * Settles what was taken with one cost by every rule.
+   * Settles a receipt with the same real cost for every rule.
    *
    * @return false if the receipt was settled before; then nothing happens
    */
@@ -75,35 +76,35 @@ public interface Store extends AutoCloseable {
   /** Forgets an account: nothing used, not locked. Returns whether there was anything. */
   CompletionStage<Boolean> reset(Account account);
 
-  /** Locks an account by hand from now on, in place of any lock it has. */
+  /** Locks an account by hand from now on. Replaces any lock it has. */
   CompletionStage<Restriction> lock(Account account, Duration length, String reason);
 
   /**
-   * Ends an account's lock. Returns whether it was locked; if not, nothing happens.
+   * Ends the lock of an account. Returns whether it was locked; if not, nothing happens.
    *
-   * @param keepUsage false to forget what led to the lock, too: the usage and the locks before it
+   * @param keepUsage false to also forget the usage and the earlier locks that led to this lock
    */
   CompletionStage<Boolean> lift(Account account, boolean keepUsage);
 
   /**
-   * A page of the locks in force, of one rule or, given null, of all.
+   * One page of the locks in force, of a rule, or of all rules if it is null.
    *
-   * @param limit how many at most, 1 to {@link LockPage#LARGEST}
+   * @param limit the size of a page, 1 to {@link LockPage#LARGEST}
    * @param after the {@link LockPage#next} of the page before, or null for the first page
    */
   CompletionStage<LockPage> locks(@Nullable String rule, int limit, @Nullable String after);
 
-  /** What an operator should know about the store although it answers; empty if all is well. */
+  /** Warnings for operators about a store that works; empty if there are none. */
   default List<String> warnings() {
     return List.of();
   }
 
-  /** What is wrong with the store now, so that rules decide without it; empty if nothing is. */
+  /** Why calls are decided without the store now; empty if it works. */
   default Optional<String> trouble() {
     return Optional.empty();
   }
 
-  /** How many values of somebody else were found under this store's keys, and replaced. */
+  /** How many values under the keys of this store were not written by Sluice and were replaced. */
   default long foreignValues() {
     return 0;
   }

@@ -4,7 +4,7 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A store could not carry out an operation, because what it counts in did not answer or refused.
+ * A store could not carry out an operation because its backend did not answer or returned an error.
  *
  * <p>Decisions do not throw it: the rule's {@code onStoreFailure} decides them. Settlements,
  * resets, locks and lists do.
@@ -18,8 +18,8 @@ public class StoreException extends RuntimeException {
   /**
    * A failure.
    *
-   * @param kind a short word for metrics, such as {@code timeout}
-   * @param unclear whether the operation may have been carried out all the same
+   * @param kind a short name for metrics, such as {@code timeout}
+   * @param unclear whether the operation may have been carried out
    */
   public StoreException(String kind, boolean unclear, String message, @Nullable Throwable cause) {
     super(message, cause);
@@ -27,12 +27,12 @@ public class StoreException extends RuntimeException {
     this.unclear = unclear;
   }
 
-  /** A short word for metrics: {@code timeout}, {@code connection}, {@code readonly}, …. */
+  /** A short name for metrics: {@code timeout}, {@code connection}, {@code readonly}, …. */
   public final String kind() {
     return kind;
   }
 
-  /** Whether the operation may have been carried out all the same. */
+  /** Whether the operation may have been carried out. */
   public final boolean unclear() {
     return unclear;
   }

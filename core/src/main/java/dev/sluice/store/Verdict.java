@@ -12,38 +12,40 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a store has found out about a plan, as numbers, and the decision that they make.
+ * The result of a plan as numbers, and the decision made from them.
  *
- * <p>Both stores give the same numbers: whether the plan is allowed (1 or 0) and the store's clock;
- * then of each charge: whether it was taken ({@link #TAKEN}) and locked its account ({@link
- * #LOCKED}), the end of the account's lock or 0, the account's time, and what {@link
- * Receipt.Entry#given} says; then of each of its limits: what remains, how long to wait (-1: for
- * ever), how long until all is back, the number of the receipt's mark, and what could not be
- * charged.
+ * <p>Both stores write the same numbers. First whether the plan is allowed (1 or 0), and the clock
+ * of the store.
+ *
+ * <p>Then for each charge: flags ({@link #TAKEN}, {@link #LOCKED}), the end of the lock of the
+ * account or 0, the time of the account, and {@link Receipt.Entry#given}.
+ *
+ * <p>Then for each limit of the charge: what remains, how long to wait (-1: for ever), how long
+ * until the whole quota is back, the number of the receipt's mark, and what could not be charged.
  */
 public final class Verdict implements Counted {
-  /** The charge was counted and can be given back. */
+  /** The charge was counted and can be refunded. */
   public static final int TAKEN = 1;
 
   /** This call locked the account. */
   public static final int LOCKED = 2;
 
-  /** How many numbers come before those of the charges. */
+  /** How many numbers come before the charges. */
   public static final int HEAD = 2;
 
-  /** How many numbers of a charge come before those of its limits. */
+  /** How many numbers of a charge come before its limits. */
   public static final int OF_CHARGE = 4;
 
-  /** Which of them is what the account had given back. */
+  /** The index, among the numbers of a charge, of {@link Receipt.Entry#given}. */
   public static final int GIVEN = 3;
 
   /** How many numbers a limit has. */
   public static final int OF_LIMIT = 5;
 
-  /** Which of them is the number of the receipt's mark. */
+  /** The index, among the numbers of a limit, of the number of the receipt's mark. */
   public static final int MARK = 3;
 
-  /** Which of them is what could not be charged. */
+  /** The index, among the numbers of a limit, of what could not be charged. */
   public static final int UNCHARGED = 4;
 
   private final List<Charge> charges;
@@ -73,7 +75,7 @@ public final class Verdict implements Counted {
   /**
    * The decision on a plan.
    *
-   * @param receiptId names what was taken; null if any name will do
+   * @param receiptId the id of the receipt; null to make one
    */
   public static Decision decision(Plan plan, long[] numbers, @Nullable String receiptId) {
     if (numbers[0] != 1) {
@@ -84,13 +86,13 @@ public final class Verdict implements Counted {
     return Decision.Allowed.of(new Verdict(plan.charges(), numbers, openUntil, receiptId));
   }
 
-  /** The decision on a charge that was taken alone. */
+  /** The decision on a single charge that was taken. */
   public static Decision taken(Charge charge, long[] numbers) {
     return Decision.Allowed.of(new Verdict(List.of(charge), numbers, 0, null));
   }
 
   /** Whether the account of any charge is locked. */
-  public boolean tellsOfLock() {
+  public boolean mentionsLock() {
     int at = HEAD;
     for (Charge charge : charges) {
       if (numbers[at + 1] != 0) {

@@ -1,3 +1,4 @@
+/** What a store implements and works with: plans of charges in, verdicts out. */
 @NullMarked
 package dev.sluice.store;
 

@@ -216,7 +216,7 @@ class RequestFacetsTest {
 
     assertThat(refusal.errors())
         .containsExactly(
-            "facet 'login': the rule file does not say where a request tells it"
+            "facet 'login': the rule file does not say where to find it in a request"
                 + " (expected: facets: login: …)");
   }
 

@@ -14,7 +14,7 @@ class BreakerTest {
 
     assertThat(breaker.enter()).isEqualTo(Pass.NONE);
     assertThat(breaker.isTroubled()).isTrue();
-    breaker.heard();
+    breaker.responded();
     assertThat(breaker.enter()).isEqualTo(Pass.TRY);
     assertThat(breaker.enter()).as("one at a time").isEqualTo(Pass.NONE);
   }
@@ -22,7 +22,7 @@ class BreakerTest {
   @Test
   void oneAnswerToATryClosesIt() {
     breaker.failed(breaker.enter(), "nothing was read", true);
-    breaker.heard();
+    breaker.responded();
 
     assertThat(breaker.answered(breaker.enter())).as("closed").isTrue();
     assertThat(breaker.enter()).isEqualTo(Pass.ASK);
@@ -44,7 +44,7 @@ class BreakerTest {
   @Test
   void failedTryLetsTheNextOneTry() {
     breaker.failed(breaker.enter(), "nothing was read", true);
-    breaker.heard();
+    breaker.responded();
     breaker.failed(breaker.enter(), "too late", false);
 
     assertThat(breaker.enter()).isEqualTo(Pass.TRY);

@@ -20,8 +20,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Looks every few seconds whether Redis evicts keys: a full Redis that does forgets limits and
- * locks before their time. Thread-safe.
+ * Checks every few seconds whether Redis evicts keys. A full Redis that evicts forgets limits and
+ * locks too early. Thread-safe.
  */
 final class EvictionWatch {
   private static final Logger LOG = LoggerFactory.getLogger(EvictionWatch.class);
@@ -39,7 +39,7 @@ final class EvictionWatch {
   private final Map<String, Node> nodes = new TreeMap<>();
   private volatile List<String> warnings = List.of();
 
-  /** What is known of a node, by its address. */
+  /** What is known about a node. */
   private static final class Node {
     private @Nullable String policy; // what is wrong with it
     private long counter = -1; // evicted_keys as it was last seen
@@ -56,7 +56,7 @@ final class EvictionWatch {
     topology.later(Duration.ZERO, this::look);
   }
 
-  /** What is wrong, as it was last seen; empty if nothing is. */
+  /** The current warnings; empty if there are none. */
   List<String> warnings() {
     return warnings;
   }
@@ -71,7 +71,7 @@ final class EvictionWatch {
           CompletableFuture.allOf(looks.toArray(new CompletableFuture<?>[0]))
               .whenComplete((done, error) -> topology.later(pause, this::look));
     } catch (RuntimeException notConnected) {
-      LOG.debug("Whether Redis evicts keys cannot be seen: {}", notConnected.getMessage());
+      LOG.debug("Cannot check whether Redis evicts keys: {}", notConnected.getMessage());
       topology.later(pause, this::look);
     }
   }
@@ -100,7 +100,7 @@ final class EvictionWatch {
 
   private synchronized void note(String address, @Nullable String info, @Nullable Throwable error) {
     Node node = nodes.computeIfAbsent(address, fresh -> new Node());
-    String policy = node.policy; // stays as it was if the node does not answer
+    String policy = node.policy; // unchanged if the node does not answer
     if (info != null) {
       policy = NO_EVICTION.matcher(info).find() ? null : evicting(address, info);
       count(address, node, info);
@@ -132,7 +132,7 @@ final class EvictionWatch {
     long counter = Long.parseLong(found.group(1));
     long more = node.counter < 0 ? 0 : counter - node.counter;
     node.counter = counter;
-    more = more < 0 ? counter : more; // Redis began to count anew
+    more = more < 0 ? counter : more; // the counter was reset
     if (more > 0 && node.evicted == 0) {
       LOG.warn("Redis at {} evicts keys: limits and locks are being forgotten", address);
     }

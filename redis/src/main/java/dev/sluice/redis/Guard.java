@@ -23,13 +23,16 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Answers every call within a deadline: from Redis, or by the rule's policy. Thread-safe. */
+/**
+ * Decides every call within a deadline: by Redis, or by the rule's {@code onStoreFailure}.
+ * Thread-safe.
+ */
 final class Guard implements AutoCloseable {
   /*
-   * Each Redis node has a deadline and a circuit breaker of its own, so that a dead shard of a
-   * Cluster leaves the callers on the others alone. From a node's first failure on it is probed until
-   * it answers: by pings while it is silent, else by a call that counts. So the node is known to be
-   * back, or not to be, although nobody calls.
+   * Each Redis node has its own deadlines and circuit breaker, so that a dead shard of a Cluster
+   * does not affect callers of the others. After its first failure a node is probed until it
+   * answers: by pings while it is unresponsive, otherwise by a call that counts. So recovery is
+   * noticed even without traffic.
    */
   private static final Logger LOG = LoggerFactory.getLogger(Guard.class);
   private static final Duration PROBE_PAUSE = Duration.ofMillis(50);
@@ -62,7 +65,7 @@ final class Guard implements AutoCloseable {
     return fallback;
   }
 
-  /** Judges what lies in one partition. */
+  /** Decides an operation in one partition. */
   CompletableFuture<Decision> judge(Operation.Judge operation, int partition) {
     Node node = node(topology.nodeOf(Keyspace.slot(partition)));
     Breaker.Pass pass = node.breaker.enter();
@@ -75,7 +78,7 @@ final class Guard implements AutoCloseable {
 
   /** Decides a call that cannot be sent to Redis. */
   CompletableFuture<Decision> byPolicy(Operation.Judge operation, StoreFault fault) {
-    tell(fault);
+    report(fault);
     return byPolicy(operation, String.valueOf(fault.getMessage()));
   }
 
@@ -84,11 +87,11 @@ final class Guard implements AutoCloseable {
       return CompletableFuture.completedFuture(
           fallback.decide(operation.plan, operation.isPart, operation.receiptId(), reason));
     } catch (RuntimeException e) {
-      return CompletableFuture.failedFuture(e); // an id that was used for another call
+      return CompletableFuture.failedFuture(e); // the id was used for another call
     }
   }
 
-  private void tell(StoreFault fault) {
+  private void report(StoreFault fault) {
     try {
       onFault.accept(fault);
     } catch (RuntimeException e) {
@@ -109,7 +112,7 @@ final class Guard implements AutoCloseable {
     nodes.values().removeIf(node -> !topology.hasSlots(node.name) && node.line.retire());
   }
 
-  /** What is wrong with a node now, if calls are decided without it. */
+  /** What is wrong with any node that is in trouble; empty if all work. */
   Optional<String> trouble() {
     StoreFault unreached = topology.unreached();
     if (unreached != null) {
@@ -135,14 +138,14 @@ final class Guard implements AutoCloseable {
     private final Deadlines.Line line;
     private final AtomicBoolean probed = new AtomicBoolean();
     private volatile Keyspace keyspace = Keyspace.UNKEYED;
-    private volatile long silentSinceNanos;
+    private volatile long unresponsiveSinceNanos;
 
     Node(String name) {
       this.name = name;
       this.line = deadlines.line(topology.meter(name));
     }
 
-    /** Asks Redis within the deadline. */
+    /** Sends an operation to Redis, with the deadline. */
     private CompletableFuture<Decision> ask(Operation.Judge operation, int partition) {
       CompletableFuture<Decision> asked;
       try {
@@ -171,7 +174,7 @@ final class Guard implements AutoCloseable {
       StoreFault fault = StoreFault.of(error);
       keyspace = operation.keyspace;
       failed(pass, fault);
-      tell(fault);
+      report(fault);
       return fallback.decide(
           operation.plan,
           operation.isPart,
@@ -181,17 +184,17 @@ final class Guard implements AutoCloseable {
 
     private void answered(Breaker.Pass pass) {
       if (breaker.answered(pass)) {
-        LOG.info("Redis{} decides calls again", this);
+        LOG.info("Redis{} has recovered and decides calls again", this);
       }
     }
 
     private void failed(Breaker.Pass pass, StoreFault fault) {
-      if (fault.silent() && !breaker.isSilent()) {
-        silentSinceNanos = System.nanoTime();
+      if (fault.unresponsive() && !breaker.isUnresponsive()) {
+        unresponsiveSinceNanos = System.nanoTime();
       }
-      if (breaker.failed(pass, String.valueOf(fault.getMessage()), fault.silent())) {
+      if (breaker.failed(pass, String.valueOf(fault.getMessage()), fault.unresponsive())) {
         LOG.error(
-            "Redis{} does not decide calls; each rule's onStoreFailure does until it is back: {}",
+            "Redis{} fails; each rule's onStoreFailure decides calls until it recovers: {}",
             this,
             fault.getMessage());
       }
@@ -204,12 +207,12 @@ final class Guard implements AutoCloseable {
       }
     }
 
-    @SuppressWarnings("ReferenceEquality") // one node of a name at a time
+    @SuppressWarnings("ReferenceEquality") // a name has one node at a time
     private void probe() {
       if (closed || nodes.get(name) != this) {
-        return; // it has no slots any more
+        return; // closed, or the node has no slots any more
       }
-      if (breaker.isSilent()) {
+      if (breaker.isUnresponsive()) {
         ping();
       } else if (breaker.isTroubled()) {
         call();
@@ -221,7 +224,7 @@ final class Guard implements AutoCloseable {
       }
     }
 
-    /** Asks a silent node for a sign of life, so that no caller has to wait for it. */
+    /** Pings an unresponsive node, so that no caller has to wait for it. */
     private void ping() {
       CompletableFuture<String> unused =
           topology
@@ -231,19 +234,21 @@ final class Guard implements AutoCloseable {
               .whenComplete(
                   (pong, error) -> {
                     if (error == null || isAnswer(error)) {
-                      breaker.heard();
-                    } else if (System.nanoTime() - silentSinceNanos > PROBE_PATIENCE.toNanos()) {
+                      breaker.responded();
+                    } else if (System.nanoTime() - unresponsiveSinceNanos
+                        > PROBE_PATIENCE.toNanos()) {
                       topology.findMaster();
                     }
-                    topology.soon(breaker.isSilent() ? PROBE_PAUSE : Duration.ZERO, this::probe);
+                    topology.soon(
+                        breaker.isUnresponsive() ? PROBE_PAUSE : Duration.ZERO, this::probe);
                   });
     }
 
-    /** Asks a node to count a call: it may answer, and yet refuse to write. */
+    /** Sends a node a call that counts: it may answer pings but refuse writes. */
     private void call() {
       Operation.Judge operation = callOfThisNode();
       if (operation == null) {
-        answered(Breaker.Pass.ASK); // no call can fail there
+        answered(Breaker.Pass.ASK); // the node has no partition, so no call can fail there
         topology.soon(CALL_PAUSE, this::probe);
         return;
       }
@@ -256,7 +261,7 @@ final class Guard implements AutoCloseable {
                     } else {
                       operation.giveUp();
                       StoreFault fault = StoreFault.of(error);
-                      if (fault.silent()) {
+                      if (fault.unresponsive()) {
                         failed(Breaker.Pass.ASK, fault);
                       }
                     }
@@ -278,13 +283,13 @@ final class Guard implements AutoCloseable {
       return operation.keyspace.partition(operation.plan.charges().get(0).account());
     }
 
-    /** Whether an error came from Redis itself, which is a sign of life. */
+    /** Whether an error is an answer of Redis, which shows that it is alive. */
     private boolean isAnswer(Throwable error) {
       StoreFault fault = StoreFault.of(error);
       return !fault.unclear() && !fault.kind().equals("disconnected");
     }
 
-    /** For log lines: nothing if there is but one node. */
+    /** For log lines; empty if there is only one node. */
     @Override
     public String toString() {
       return name.isEmpty() ? "" : " at " + name;

@@ -46,20 +46,22 @@ import org.jspecify.annotations.Nullable;
 /**
  * The store on Redis itself: every plan is one atomic call of a function or script. Thread-safe.
  *
- * <p>Applications use it behind a cache of denials; {@link RedisStoreBuilder#build} puts both
- * together.
+ * <p>Applications use it behind a denial cache; {@link RedisStoreBuilder#build} combines both.
  */
 final class LettuceStore implements Store {
   /*
-   * On one Redis every plan is one atomic script call. In a Cluster a plan whose accounts lie in
-   * several slots is one call for each slot, all sent at once; if any denies, what the others took is
-   * given back. That never admits too much, but for an instant another call may see less than there
-   * is.
+   * On a single Redis every plan is one atomic script call. In a Cluster, a plan whose accounts are
+   * in several slots is one call for each slot, all sent at once. If any slot denies, what the
+   * others took is refunded. That never admits too much, but for an instant another call may see
+   * less quota than there is.
    */
-  /** A replica that does not answer must leave the master time to. */
+  /**
+   * The share of the deadline that a replica gets (one in this many), so that time is left for the
+   * master.
+   */
   private static final int LOOKS_IN_A_DEADLINE = 4;
 
-  /** How long a replica is believed about a lock before the master is asked again. */
+  /** How long a lock at a replica is trusted after the master confirmed it. */
   private static final Duration CONFIRMED = Duration.ofSeconds(10);
 
   private static final long MOST_CONFIRMED = 100_000;
@@ -82,9 +84,9 @@ final class LettuceStore implements Store {
   /**
    * A store.
    *
-   * @param guard answers for Redis when it must; null if failures are to be exceptions
-   * @param operators all that is no decision, on a connection of its own
-   * @param deadline how long Redis may take; a replica a quarter of that to tell of a lock
+   * @param guard adds deadlines and fallback; null to throw exceptions instead
+   * @param operators everything but decisions, on a connection of its own
+   * @param deadline the time limit of Redis; a replica gets a quarter of it
    */
   LettuceStore(
       Topology topology,
@@ -115,7 +117,10 @@ final class LettuceStore implements Store {
         : judge(plan).thenApply(this::confirm);
   }
 
-  /** Whether a replica can answer for the master: every account is locked, and nothing counts. */
+  /**
+   * Whether a replica can deny a plan: all its accounts have a lock that the master confirmed
+   * lately, and the denial need not be counted.
+   */
   private boolean mayAskReplica(Plan plan) {
     if (plan.intent() != Intent.TAKE
         || plan.id() != null
@@ -184,14 +189,14 @@ final class LettuceStore implements Store {
     return CompletableFuture.allOf(groups.toArray(new CompletableFuture<?>[0]))
         .handle((done, error) -> error == null ? null : gravest(groups, Stages.cause(error)))
         .thenCompose(error -> together(plan, parts, groups, error))
-        .copy(); // whoever stops waiting for it does not stop the giving back
+        .copy(); // a caller that cancels must not cancel the refunds
   }
 
   private CompletableFuture<Decision> ask(Operation.Judge operation, int partition) {
     return guard == null ? patiently(operation, partition) : guard.judge(operation, partition);
   }
 
-  /** Asks Redis without deadline and policy; for a call that nobody waits for. */
+  /** Asks Redis without deadline and fallback. */
   CompletableFuture<Decision> askRedis(Plan plan) {
     try {
       Keyspace keyspace = spread.keyspace();
@@ -211,7 +216,9 @@ final class LettuceStore implements Store {
     return false;
   }
 
-  /** That an id was used for another call, if a slot says so: that call never succeeds. */
+  /**
+   * The error to report: a reused id, if any slot reports one, because such a call never succeeds.
+   */
   private static Throwable gravest(List<CompletableFuture<Decision>> groups, Throwable first) {
     return groups.stream()
         .filter(CompletableFuture::isCompletedExceptionally)
@@ -221,7 +228,7 @@ final class LettuceStore implements Store {
         .orElse(first);
   }
 
-  /** One decision out of those of several slots: if one denied, the others get back their part. */
+  /** Combines the decisions of several slots. If one denied, what the others took is refunded. */
   private CompletionStage<Decision> together(
       Plan plan,
       List<Operation.Judge> parts,
@@ -236,7 +243,7 @@ final class LettuceStore implements Store {
     List<Decision> decisions = List.copyOf(answered.values());
     boolean denied = decisions.stream().anyMatch(decision -> !decision.allowed());
     boolean passes = !denied && error == null;
-    // A call with an id that failed may come again, and finds what it took.
+    // A call with an id may be sent again after a failure, and must then find what it took.
     boolean mayComeAgain =
         error != null && plan.id() != null && !(error instanceof IdReusedException);
     Set<String> refusedInShadow =
@@ -262,7 +269,7 @@ final class LettuceStore implements Store {
                         locked -> merged(plan, decisions, after, locked, isGivenBack)));
   }
 
-  /** The refusal by at least one of several slots. */
+  /** The denial by at least one of several slots. */
   private static Decision refused(
       Plan plan, List<Decision> decisions, Map<Account, List<Balance>> after) {
     boolean counted = decisions.stream().anyMatch(Decision.Denied.class::isInstance);
@@ -275,7 +282,7 @@ final class LettuceStore implements Store {
     return decisions.stream().filter(Decision.Unmetered.class::isInstance).findFirst();
   }
 
-  /** What several slots were counted by: this node alone if it was for any of them. */
+  /** Where a call was counted: by this node alone if any slot was. */
   private static Decision.CountedBy countedBy(List<Decision> decisions) {
     boolean local =
         decisions.stream().anyMatch(each -> each.countedBy() == Decision.CountedBy.LOCAL);
@@ -283,8 +290,8 @@ final class LettuceStore implements Store {
   }
 
   /**
-   * Says that all slots of a call have answered: what it took and keeps is open no longer. Tells
-   * which accounts that has locked, and until when.
+   * Confirms what a call took, after all slots have answered. Returns the accounts that this
+   * locked, and until when.
    */
   private CompletableFuture<Map<Account, Long>> close(
       Map<Operation.Judge, Decision> answered, Predicate<Receipt.Entry> which) {
@@ -314,7 +321,8 @@ final class LettuceStore implements Store {
           }
         });
     return CompletableFuture.allOf(steps.toArray(new CompletableFuture<?>[0]))
-        .orTimeout(deadline.toNanos(), TimeUnit.NANOSECONDS) // if it is lost, a hold ends it
+        .orTimeout(
+            deadline.toNanos(), TimeUnit.NANOSECONDS) // if it is lost, the hold ends by itself
         .handle((done, failed) -> locked);
   }
 
@@ -324,9 +332,9 @@ final class LettuceStore implements Store {
   }
 
   /**
-   * Gives some of what was taken back, and tells how those accounts stand then.
+   * Refunds part of what was taken, and returns the balances of those accounts afterwards.
    *
-   * @param stands whether a call with an id keeps what was said to it
+   * @param stands whether a call with an id keeps its decision
    */
   private CompletableFuture<Map<Account, List<Balance>>> giveBack(
       Plan plan,
@@ -354,7 +362,7 @@ final class LettuceStore implements Store {
                       : Operation.Settle.undo(part, taken, back);
               int partition = part.keyspace.partition(back.get(0).account());
               steps.add(sender.send(undo, partition));
-              // Sent right behind it: it costs no time.
+              // Sent in the same pipeline, so it takes no extra time.
               steps.add(
                   sender
                       .send(look(part, plan, back), partition)
@@ -363,7 +371,8 @@ final class LettuceStore implements Store {
           }
         });
     return CompletableFuture.allOf(steps.toArray(new CompletableFuture<?>[0]))
-        .orTimeout(deadline.toNanos(), TimeUnit.NANOSECONDS) // nobody waits longer for a refund
+        .orTimeout(
+            deadline.toNanos(), TimeUnit.NANOSECONDS) // the caller waits no longer for a refund
         .handle((done, failed) -> after);
   }
 
@@ -390,7 +399,7 @@ final class LettuceStore implements Store {
       Predicate<Receipt.Entry> isGivenBack) {
     Optional<Decision> unmetered = unmetered(decisions);
     if (unmetered.isPresent()) {
-      return unmetered.get(); // of one slot nobody counted anything, and the rule allows that
+      return unmetered.get(); // one slot was not counted at all, and the rule allows that
     }
     return Decision.Allowed.of(
         balances(plan, decisions, givenBack).stream()
@@ -419,7 +428,7 @@ final class LettuceStore implements Store {
     return until == null ? balance : balance.lockedUntil(until);
   }
 
-  /** The balances in the order of the plan: as an account stood after something was given back. */
+  /** The balances in the order of the plan; for refunded accounts, those after the refund. */
   private static List<Balance> balances(
       Plan plan, List<Decision> decisions, Map<Account, List<Balance>> after) {
     Map<Account, List<Balance>> found = new HashMap<>();
@@ -430,9 +439,9 @@ final class LettuceStore implements Store {
         .toList();
   }
 
-  /** The refusal of a plan one of whose accounts a replica knows to be locked, or null. */
+  /** The denial of a plan if a replica has a lock on one of its accounts, else null. */
   private CompletionStage<@Nullable Decision> lockedAtReplica(Plan plan) {
-    Keyspace keyspace = spread.keyspace(); // known, or no lock would be
+    Keyspace keyspace = spread.keyspace(); // a lock is known, so the keyspace is
     List<CompletableFuture<@Nullable String>> looks =
         plan.charges().stream()
             .map(charge -> topology.lookAtReplica(Keyspace.lockKey(keyspace.key(charge.account()))))
@@ -442,7 +451,7 @@ final class LettuceStore implements Store {
         .handle(
             (done, error) -> {
               if (error != null) {
-                // The master decides. A replica that is slow or away costs one call a second.
+                // The master decides. A slow or missing replica delays one call per second.
                 looksAgainNanos = System.nanoTime() + REPLICA_REST.toNanos();
                 return null;
               }
@@ -462,7 +471,7 @@ final class LettuceStore implements Store {
             });
   }
 
-  /** The end of a lock that the master has told of lately, or 0: a replica may lag behind. */
+  /** The end of a lock that the master reported lately, or 0. A replica may lag behind. */
   private long confirmed(Account account) {
     Long until = confirmedLocks.getIfPresent(account);
     return until == null ? 0 : until;
@@ -486,7 +495,7 @@ final class LettuceStore implements Store {
       List<Receipt.Entry> local = receipt.entries().stream().filter(Receipt.Entry::local).toList();
       CompletableFuture<Settled> settled = settleLocally(receipt.with(local), settlement);
       if (settled.isCompletedExceptionally()) {
-        return settled; // nothing is half done
+        return settled; // nothing was sent to Redis yet
       }
       parts.add(settled);
     }
@@ -522,7 +531,9 @@ final class LettuceStore implements Store {
         .thenApply(done -> Settled.together(parts.stream().map(CompletableFuture::join).toList()));
   }
 
-  /** Locks that a settlement led to hold on this node also while Redis is away. */
+  /**
+   * Remembers locks that a settlement caused, so that they hold on this node while Redis is down.
+   */
   private void rememberLocks(Map<Account, Long> locks) {
     if (guard != null) {
       locks.forEach(guard.fallback()::lock);
@@ -574,7 +585,7 @@ final class LettuceStore implements Store {
         keyspace -> operators.manage(operation.apply(keyspace), keyspace.partition(account)));
   }
 
-  /** Does something for which it must be known how accounts are spread. */
+  /** Runs a step once the keyspace is known. */
   private <R> CompletionStage<R> known(Function<Keyspace, CompletionStage<R>> step) {
     return operators
         .triedToConnect()
@@ -588,7 +599,7 @@ final class LettuceStore implements Store {
             });
   }
 
-  /** Looks whether an account is still locked, if this node remembers a lock for an outage. */
+  /** Checks whether an account is still locked, if this node remembers a lock for an outage. */
   void checkLock(Account account) {
     confirmedLocks.invalidate(account);
     if (guard == null || guard.fallback().knownLock(account) == 0) {
@@ -606,11 +617,11 @@ final class LettuceStore implements Store {
                 });
   }
 
-  /** Sends what may take longer than a decision, but not for ever. */
+  /** Sends an operation with a longer time limit than a decision has. */
   private <R> CompletableFuture<R> patiently(Operation<R> operation, int partition) {
     return sender
         .send(operation, partition)
-        .copy() // it is still carried out if nobody waits for it any more
+        .copy() // cancelling the copy does not cancel the operation
         .orTimeout(Operators.PATIENCE.toMillis(), TimeUnit.MILLISECONDS)
         .exceptionallyCompose(
             error -> {
@@ -635,18 +646,18 @@ final class LettuceStore implements Store {
     return operators.warnings();
   }
 
-  /** Values under Sluice's keys that something else had written, and that were replaced. */
+  /** The number of values under the keys of Sluice that it did not write and replaced. */
   @Override
   public long foreignValues() {
     return sender.foreignValues() + operators.foreignValues();
   }
 
-  /** Redis' clock, as far as this node knows it. */
+  /** The clock of Redis, as far as this node knows it. */
   long estimatedNow() {
     return sender.estimatedNow();
   }
 
-  /** The channel on which refunds are announced. */
+  /** The channel for announcements of refunds. */
   RefundChannel refunds() {
     return operators.refunds();
   }
@@ -660,7 +671,7 @@ final class LettuceStore implements Store {
     topology.close();
   }
 
-  /** The parts of a plan that one call can touch: in a Cluster a partition, else all of it. */
+  /** Groups by what one call can touch: in a Cluster a partition, otherwise everything. */
   private <T> Map<Integer, List<T>> byPartition(
       Keyspace keyspace, List<T> parts, Function<T, Account> account) {
     if (!topology.isCluster()) {

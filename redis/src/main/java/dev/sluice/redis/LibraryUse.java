@@ -12,12 +12,12 @@ import java.util.function.BooleanSupplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Writes down once a minute which library this node uses; {@link RedisLibraries} reads it. */
+/** Records once a minute which library this node uses; {@link RedisLibraries} reads it. */
 final class LibraryUse {
   /*
-   * One sorted set for all nodes, in a Cluster too, since a node uses its library on every master:
-   * member = the library's name, score = when a node last used it, in seconds of Redis' clock. If it
-   * cannot be written, nothing is lost: a library that was removed is loaded again.
+   * One sorted set for all nodes, also in a Cluster, because a node uses its library on every
+   * master. Member = the name of the library, score = when a node last used it, in seconds of the
+   * clock of Redis. A failed write does no harm: a library that was removed is loaded again.
    */
   private static final Logger LOG = LoggerFactory.getLogger(LibraryUse.class);
   private static final Duration FIRST_PAUSE = Duration.ofSeconds(5);
@@ -26,7 +26,7 @@ final class LibraryUse {
   private static final Duration MEMORY = Duration.ofDays(7);
   private static final int MOST = 100;
 
-  /** Whatever is not ours is replaced. */
+  /** A value of another type is replaced. */
   private static final String NOTE =
       """
       local seconds = redis.call('TIME')[1]
@@ -50,10 +50,10 @@ final class LibraryUse {
   }
 
   /**
-   * Begins to write it down.
+   * Starts recording.
    *
-   * @param topology that of operators: decisions do not wait for this
-   * @param usesFunctions whether this node uses the library, as far as it knows
+   * @param topology that of operators, so that decisions do not wait for it
+   * @param usesFunctions whether this node uses the library
    */
   static void start(Topology topology, BooleanSupplier usesFunctions) {
     start(topology, usesFunctions, FIRST_PAUSE, PAUSE);
@@ -74,7 +74,7 @@ final class LibraryUse {
             .whenComplete(
                 (done, error) -> {
                   if (error != null) {
-                    LOG.debug("{} could not be written", Keyspace.LIBRARIES, error);
+                    LOG.debug("Could not write {}", Keyspace.LIBRARIES, error);
                   }
                   topology.later(error == null ? pause : RETRY_PAUSE, this::note);
                 });

@@ -37,22 +37,22 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Lists locks by the indexes that the scripts keep: one sorted set for each partition. */
+/** Lists locks by the indexes that the scripts maintain: one sorted set per partition. */
 final class LockIndex {
   /*
-   * A page is merged from all partitions. Each gives its first locks behind the page before, about
-   * twice its share of the page. Those whose last lock so far belongs before the end of the page are
-   * asked for more. The reasons are read at last, and only those of the page.
+   * A page is merged from all partitions. Each returns its first locks after the previous page,
+   * about twice its share of the page. A partition whose last lock so far sorts before the end of
+   * the page is asked for more. Finally, the reasons are read, only for the locks on the page.
    *
-   * Places are found by score, not by rank: ranks change while locks come and go. Locks with the same
-   * end are in the order of their accounts, in Redis as in LockPage. So a walk begins at the score of
-   * the last member it has seen, and skips members up to that one.
+   * Positions are found by score, not by rank, because ranks change while locks come and go. Locks
+   * with the same end are sorted by account, in Redis as in LockPage. So a scan starts at the score
+   * of the last member it has seen and skips members up to that one.
    *
-   * The list of one rule walks through the locks of all, because its total has to be counted.
+   * The list of one rule scans the locks of all rules, because its total must be counted.
    *
-   * In a Cluster the client sends each command to the master that has the slot. If that one has just
-   * been replaced, the client learns it by asking again. A partition that does not answer in time
-   * fails the list: a short list would look like a complete one.
+   * In a Cluster the client sends each command to the master of the slot. If that master was just
+   * replaced, the client finds out by retrying. A partition that does not answer in time fails the
+   * list: a short list would look complete.
    */
   private static final Logger LOG = LoggerFactory.getLogger(LockIndex.class);
   private static final int LEAST_STEP = 16;
@@ -76,7 +76,7 @@ final class LockIndex {
     this.patience = patience;
   }
 
-  /** Entries that name no account, and indexes that are none. */
+  /** The number of index entries that name no account, and of index keys with another type. */
   long foreignValues() {
     return foreign.get();
   }
@@ -89,24 +89,24 @@ final class LockIndex {
         .copy()
         .completeOnTimeout(null, patience.toMillis(), TimeUnit.MILLISECONDS)
         .thenCompose(tried -> search.run())
-        .whenComplete((page, error) -> noteSilence(error));
+        .whenComplete((page, error) -> reconnectAfterTimeout(error));
   }
 
-  /** Connects anew where nothing is answered; only now, as it fails all that is under way. */
-  private void noteSilence(@Nullable Throwable error) {
+  /** Reconnects after a timeout. Only at the end, because it fails all commands under way. */
+  private void reconnectAfterTimeout(@Nullable Throwable error) {
     if (error != null && StoreFault.of(error).kind().equals("timeout")) {
       topology.findMaster();
     }
   }
 
-  /** The end of a lock by its announcement, or 0 if that is none. */
+  /** The end of a lock by its notice (see locks.lua), or 0 if the notice is invalid. */
   static long until(@Nullable String notice) {
     return notice != null && NOTICE.matcher(notice).matches()
         ? Long.parseLong(notice.substring(0, notice.indexOf(' ')))
         : 0;
   }
 
-  /** The reason of a lock by its announcement, or nothing if that is none. */
+  /** The reason of a lock by its notice (see locks.lua), or empty if the notice is invalid. */
   static String reason(@Nullable String notice) {
     if (until(notice) == 0 || notice == null) {
       return "";
@@ -127,7 +127,7 @@ final class LockIndex {
         stages.stream().map(CompletionStage::toCompletableFuture).toList().toArray(NONE));
   }
 
-  /** One page that is being put together. */
+  /** The search for one page. */
   private final class Search {
     private final @Nullable String rule;
     private final int limit;
@@ -161,7 +161,7 @@ final class LockIndex {
               });
     }
 
-    /** Lets those partitions go on that can have locks before the end of the page. */
+    /** Continues the scan of partitions that can have locks before the end of the page. */
     private CompletionStage<?> walk() {
       List<Place> places =
           walks.stream()
@@ -207,13 +207,13 @@ final class LockIndex {
       return Keyspace.lockKey(spread.keyspace().key(account));
     }
 
-    /** The announcements under some keys of a partition. */
+    /** The notices under some keys of a partition. */
     private CompletableFuture<Map<String, String>> notices(int partition, List<String> keys) {
       String[] names = keys.toArray(new String[0]);
       return ask(partition, commands -> commands.mget(names))
           .exceptionallyCompose(
               error -> {
-                // While the slot moves, keys of it are on two nodes; one by one they are found.
+                // While the slot moves, its keys are on two nodes; single reads find them.
                 if (!StoreFault.of(error).kind().equals("tryagain")) {
                   return CompletableFuture.failedFuture(error);
                 }
@@ -242,7 +242,7 @@ final class LockIndex {
           .thenApply(value -> KeyValue.fromNullable(key, value));
     }
 
-    /** Sends a command that only reads, in a Cluster again while the fault can pass. */
+    /** Sends a read-only command; in a Cluster, retries while the fault may be temporary. */
     <T> CompletableFuture<T> ask(
         int partition,
         Function<RedisClusterAsyncCommands<String, String>, CompletionStage<T>> command) {
@@ -281,14 +281,14 @@ final class LockIndex {
     }
   }
 
-  /** The way through the index of one partition. */
+  /** The scan of the index of one partition. */
   private final class Walk {
     private final Search search;
     private final int partition;
     private final String key;
     private final List<Restriction> found = new ArrayList<>();
-    private double score; // of the last member that was seen, or the least that counts
-    private @Nullable String member; // the last that was seen
+    private double score; // of the last member seen, or the lowest that counts
+    private @Nullable String member; // the last member seen
     private int step;
     private boolean ended;
 
@@ -307,7 +307,7 @@ final class LockIndex {
           .thenAccept(search.total::addAndGet);
     }
 
-    /** Whether it may have locks that come before a place; the end of the list, given null. */
+    /** Whether it may have locks before a position; null is the end of the list. */
     boolean isBefore(@Nullable Place end) {
       return !ended
           && (end == null
@@ -344,8 +344,8 @@ final class LockIndex {
         score = each.getScore();
         member = each.getValue();
       }
-      // If all of them end together and were seen before, only a longer look gets further. If the
-      // page has many locks of this partition, it takes fewer.
+      // If all members have the same end and were seen before, only a larger batch gets further. If
+      // the page has many locks of this partition, smaller batches suffice.
       boolean isStuck = !members.isEmpty() && score == seenScore && Objects.equals(member, seen);
       step = isStuck || step <= search.limit ? Math.min(LARGEST_STEP, 2 * step) : step;
       if (!strangers.isEmpty()) {
@@ -353,7 +353,7 @@ final class LockIndex {
       }
     }
 
-    /** Takes a member in; false if it is not ours. */
+    /** Adds a member; false if it names no account. */
     private boolean add(ScoredValue<String> each) {
       double until = each.getScore();
       Account account;
@@ -391,7 +391,7 @@ final class LockIndex {
           .zrem(key, strangers.toArray(new String[0]))
           .exceptionally(
               error -> {
-                LOG.warn("Entries of {} could not be removed: {}", key, error.getMessage());
+                LOG.warn("Could not remove entries of {}: {}", key, error.getMessage());
                 return 0L;
               });
     }

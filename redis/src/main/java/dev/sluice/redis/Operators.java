@@ -17,11 +17,11 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import org.jspecify.annotations.Nullable;
 
-/** What operators, scrapers and pages ask of Redis. Thread-safe. */
+/** Everything but decisions: operations of operators, metrics and status pages. Thread-safe. */
 final class Operators implements AutoCloseable {
   /*
-   * All of it goes over a connection, an event loop and a queue of its own, with its own time limit:
-   * however much is listed, decisions never wait behind it in this process.
+   * These operations have their own connection, event loop, queue and time limit, so decisions
+   * never wait behind them in this process.
    */
   static final Duration PATIENCE = Duration.ofSeconds(5);
 
@@ -44,7 +44,7 @@ final class Operators implements AutoCloseable {
     return spread;
   }
 
-  /** Done when the first attempt to connect has ended, well or not. */
+  /** Completes when the first attempt to connect has succeeded or failed. */
   CompletableFuture<@Nullable Void> triedToConnect() {
     return topology.tried();
   }
@@ -54,7 +54,7 @@ final class Operators implements AutoCloseable {
     return carry(operation, partition);
   }
 
-  /** Judges a look at accounts. */
+  /** Reads accounts. */
   CompletableFuture<Decision> look(Operation.Judge operation, int partition) {
     return carry(operation, partition);
   }
@@ -78,7 +78,7 @@ final class Operators implements AutoCloseable {
             });
   }
 
-  /** What is announced of the lock of an account, or null. */
+  /** The notice of the lock of an account (see locks.lua), or null. */
   CompletionStage<@Nullable String> lockOf(Account account) {
     return topology
         .tried()
@@ -97,7 +97,7 @@ final class Operators implements AutoCloseable {
     return new StoreFault("timeout", true, message, cause);
   }
 
-  /** A page of the locks that end later than now. */
+  /** A page of the locks in force. */
   CompletionStage<LockPage> locks(
       @Nullable String rule, int limit, @Nullable String after, long nowMicros) {
     return locks.page(rule, limit, LockPage.Place.after(after), nowMicros);

@@ -9,7 +9,7 @@ import dev.sluice.store.Plan;
 import java.time.Duration;
 import java.util.List;
 
-/** Calls of nobody's, by which a node finds out whether Redis decides calls. */
+/** Test calls by which a node checks whether Redis decides calls. */
 final class Probe {
   private static final String NAME = "sluice-probe";
   private static final Rule RULE =
@@ -20,7 +20,7 @@ final class Probe {
 
   private Probe() {}
 
-  /** A call that is counted, on one of as many accounts as there are numbers. */
+  /** A call that is counted; each number has an account of its own. */
   static Plan taking(int number) {
     return plan(number, Intent.TAKE);
   }

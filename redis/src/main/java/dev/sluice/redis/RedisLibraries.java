@@ -16,6 +16,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.TreeMap;
 import java.util.concurrent.CompletionStage;
@@ -25,16 +26,16 @@ import java.util.function.Supplier;
 import java.util.regex.Pattern;
 
 /**
- * The libraries of functions that versions of Sluice have loaded into a Redis, and when each was
- * last used. For operators; whatever Redis refuses is a {@link StoreFault}. Thread-safe.
+ * The function libraries that versions of Sluice have loaded into a Redis, and when each was last
+ * used. For operators. Errors of Redis are thrown as {@link StoreFault}. Thread-safe.
  */
 public final class RedisLibraries implements AutoCloseable {
   /*
-   * Only names that a version of Sluice can have are listed and removed: others may have a library
-   * that is called sluice_something. In a Cluster each master has its own libraries; when they were
-   * used is written down once for all of them (see LibraryUse).
+   * Only names that Sluice can have chosen are listed and removed: a library of somebody else may
+   * be called sluice_something. In a Cluster each master has its own libraries; their last use is
+   * recorded once for all masters (see LibraryUse).
    */
-  /** Nodes write down their use once a minute; one that has just missed it is not given up. */
+  /** The shortest safe age: nodes record their use once a minute, and one record may be missed. */
   public static final Duration SHORTEST_AGE = Duration.ofMinutes(2);
 
   private static final Duration RETRY_PAUSE = Duration.ofMillis(50);
@@ -50,8 +51,9 @@ public final class RedisLibraries implements AutoCloseable {
   /**
    * A library.
    *
+   * @param name its name in Redis
    * @param masters how many masters have it; 1 if Redis is no Cluster
-   * @param unused how long ago a node last said that it uses it; empty if none has for a week
+   * @param unused how long ago a node last recorded its use; empty if none did for a week
    */
   public record Found(String name, int masters, Optional<Duration> unused) {
     private boolean isOlderThan(Duration age) {
@@ -59,17 +61,23 @@ public final class RedisLibraries implements AutoCloseable {
     }
   }
 
-  /** Which libraries were removed, and which were left. */
+  /**
+   * The libraries that were removed, and those that were kept.
+   *
+   * @param removed libraries that no node uses any more
+   * @param kept all others
+   */
   public record Pruned(List<Found> removed, List<Found> kept) {
+    /** Copies the lists. */
     public Pruned {
       removed = List.copyOf(removed);
       kept = List.copyOf(kept);
     }
   }
 
-  /** Connects to a Redis, whose URI is as for {@link RedisStore#builder}. */
+  /** Connects to a Redis; the URI is as for {@link RedisStore#builder}. */
   public static RedisLibraries at(String uri) {
-    Topology topology = Topology.connect(uri, false);
+    Topology topology = Topology.connect(Objects.requireNonNull(uri, "uri"), false);
     StoreFault unreached = topology.unreached();
     if (unreached != null) {
       topology.close();
@@ -78,12 +86,12 @@ public final class RedisLibraries implements AutoCloseable {
     return new RedisLibraries(topology);
   }
 
-  /** How many masters there are; 1 if Redis is no Cluster. */
+  /** The number of masters; 1 if Redis is no Cluster. */
   public int masters() {
     return topology.masters().size();
   }
 
-  /** Every library of Sluice, by name. */
+  /** All libraries of Sluice, sorted by name. */
   public List<Found> list() {
     Map<String, Integer> masters = new TreeMap<>();
     for (List<Map<String, Object>> libraries :
@@ -102,7 +110,7 @@ public final class RedisLibraries implements AutoCloseable {
     return found;
   }
 
-  /** How long ago each library was used. */
+  /** How long ago each library was last used. */
   private Map<String, Duration> unused() {
     List<String> time = answer(() -> topology.commands().time());
     long now = Long.parseLong(time.get(0)); // seconds, then microseconds
@@ -115,10 +123,10 @@ public final class RedisLibraries implements AutoCloseable {
   }
 
   /**
-   * Removes the libraries that no node has used for a time. A node that needs one after all loads
-   * it again.
+   * Removes the libraries that no node has used for a time. A node that still needs one loads it
+   * again.
    *
-   * @param age less than {@link #SHORTEST_AGE} removes those in use, too
+   * @param age with less than {@link #SHORTEST_AGE}, libraries in use are removed, too
    */
   public Pruned prune(Duration age) {
     List<Found> removed = new ArrayList<>();
@@ -142,7 +150,7 @@ public final class RedisLibraries implements AutoCloseable {
         .exceptionally(
             error -> {
               if (Link.isFault(error, "ERR Library not found")) {
-                return "gone"; // this master never had it, or somebody was faster
+                return "gone"; // this master never had it, or another client removed it
               }
               throw StoreFault.of(error);
             });
@@ -161,7 +169,7 @@ public final class RedisLibraries implements AutoCloseable {
       try {
         return RedisRules.await(question.get().toCompletableFuture());
       } catch (StoreFault fault) {
-        // The client refuses commands while it connects to a node for the first time.
+        // The client rejects commands while it connects to a node for the first time.
         if (!fault.kind().equals("disconnected") || System.nanoTime() > end) {
           throw explained(fault);
         }

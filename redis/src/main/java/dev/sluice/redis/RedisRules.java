@@ -11,6 +11,7 @@ import io.lettuce.core.SetArgs;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
@@ -22,17 +23,17 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Rules that are kept in Redis and shared by all nodes: published once, live on every node within a
- * second, kept over restarts. Thread-safe.
+ * Rules that are stored in Redis and shared by all nodes. Published rules are in force on every
+ * node within a second and survive restarts. Thread-safe.
  *
- * <p>While Redis does not answer or holds what is no rule file, the last good rules stay in force
- * and {@link #failure()} says why. Rules that were deleted are put back by the nodes that run.
+ * <p>While Redis does not answer or holds no valid rule file, the last good rules stay in force,
+ * and {@link #failure()} says why. If the rules are deleted, running nodes write them back.
  */
 public final class RedisRules implements RuleSource {
   /*
-   * The text of a rule file under one key, and each node looks at it twice a second. A look is one
-   * small read; an announcement would be faster, but a lost one would leave a node behind for ever.
-   * The key has no TTL: rules stay until others are published.
+   * The rule file is one string, which each node reads twice a second. A message would be faster,
+   * but a lost message would leave a node behind for ever. The key has no TTL: rules stay until
+   * others are published.
    */
   private static final Logger LOG = LoggerFactory.getLogger(RedisRules.class);
   private static final Duration INTERVAL = Duration.ofMillis(500);
@@ -49,15 +50,20 @@ public final class RedisRules implements RuleSource {
     this.polled = PolledRules.every(INTERVAL, this::fetch, Rules.NONE);
   }
 
-  /** The rules of a Redis, from now on; none until some are published there, as failure() says. */
+  /**
+   * Reads the rules in Redis and follows their changes. There are no rules until some are
+   * published; {@link #failure()} says so.
+   *
+   * @param uri as for {@link RedisStore#builder}
+   */
   public static RedisRules watch(String uri) {
-    return new RedisRules(uri);
+    return new RedisRules(Objects.requireNonNull(uri, "uri"));
   }
 
   /**
-   * Puts the text of a rule file in force on every node.
+   * Publishes the text of a rule file to all nodes.
    *
-   * @throws IllegalArgumentException if it is not a good one; then nothing changes
+   * @throws IllegalArgumentException if it is invalid; then nothing changes
    */
   public void publish(String text) {
     parse(text);
@@ -80,7 +86,7 @@ public final class RedisRules implements RuleSource {
     return rules;
   }
 
-  /** Reads the text in Redis, but no more of it than a rule file may have; parses what is new. */
+  /** Reads the text in Redis, up to the size of a rule file, and parses it if it is new. */
   private void read() {
     String found;
     try {
@@ -111,7 +117,7 @@ public final class RedisRules implements RuleSource {
     return RuleFiles.parse(Keyspace.RULES, text);
   }
 
-  /** Puts the last good text where there is none, so that new nodes find it. */
+  /** Writes the last good text back if there is none, so that new nodes find it. */
   private void putBack(@Nullable String last) {
     if (last == null) {
       throw new NoRules(": no rules are published there (expected: the text of a rule file)");
@@ -128,7 +134,7 @@ public final class RedisRules implements RuleSource {
             : " was empty or deleted (expected: the text of a rule file)");
   }
 
-  /** What is under the key is no rule file; says why. */
+  /** The value under the key is no valid rule file. */
   private static final class NoRules extends IllegalArgumentException {
     private static final long serialVersionUID = 1L;
 
@@ -137,7 +143,9 @@ public final class RedisRules implements RuleSource {
     }
   }
 
-  /** What Redis answers to a command of an operator; a {@link StoreFault} if it does not. */
+  /**
+   * Waits for the answer to a command of an operator; throws a {@link StoreFault} if there is none.
+   */
   static <T extends @Nullable Object> T await(CompletableFuture<T> answer) {
     try {
       return answer.get(PATIENCE.toMillis(), TimeUnit.MILLISECONDS);

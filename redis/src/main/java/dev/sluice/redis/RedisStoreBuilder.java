@@ -23,7 +23,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The settings of a store on Redis; everything but the URI has a default. Not thread-safe.
+ * Builds a store on Redis. Everything but the URI has a default. Not thread-safe.
  *
  * @see RedisStore#builder
  */
@@ -46,7 +46,10 @@ public final class RedisStoreBuilder {
     this.uri = Objects.requireNonNull(uri, "uri");
   }
 
-  /** How long Redis may take to answer before the rule's {@code onStoreFailure} decides; 500 ms. */
+  /**
+   * The time limit for an answer of Redis, after which the rule's {@code onStoreFailure} decides.
+   * Default: 500 ms.
+   */
   public RedisStoreBuilder deadline(Duration deadline) {
     if (deadline.toMillis() < 1) {
       throw new IllegalArgumentException("deadline: " + deadline + " (expected: at least 1 ms)");
@@ -55,7 +58,10 @@ public final class RedisStoreBuilder {
     return this;
   }
 
-  /** How many nodes share the limits while each counts by itself ({@code local}); 1. */
+  /**
+   * How many nodes share the limits while Redis is down and each counts alone ({@code local}).
+   * Default: 1.
+   */
   public RedisStoreBuilder nodes(int nodes) {
     if (nodes < 1) {
       throw new IllegalArgumentException("nodes: " + nodes + " (expected: at least 1)");
@@ -64,21 +70,21 @@ public final class RedisStoreBuilder {
     return this;
   }
 
-  /** Whether known denials are answered without Redis; they are by default. */
+  /** Whether to cache denials and answer them without Redis. Default: true. */
   public RedisStoreBuilder cacheDenials(boolean caches) {
     this.cachesDenials = caches;
     return this;
   }
 
-  /** Looks for a lock at a replica before the master is asked. */
+  /** Reads locks from a replica before asking the master. Default: off. */
   public RedisStoreBuilder readLocksFromReplica() {
     this.looksAtReplicas = true;
     return this;
   }
 
   /**
-   * Whether decisions go by functions (FCALL) where Redis has them; they do by default, and else by
-   * a script (EVALSHA).
+   * Whether to use functions (FCALL) where Redis supports them, otherwise a script (EVALSHA).
+   * Default: true.
    */
   public RedisStoreBuilder functions(boolean uses) {
     this.usesFunctions = uses;
@@ -86,38 +92,38 @@ public final class RedisStoreBuilder {
   }
 
   /**
-   * Whether {@link #build} fails if Redis cannot be reached or does not count a call; by default it
-   * does not, and each rule's {@code onStoreFailure} decides until Redis is there.
+   * Whether {@link #build} fails if Redis cannot be reached or cannot count a call. Default: false;
+   * then each rule's {@code onStoreFailure} decides until Redis is up.
    */
   public RedisStoreBuilder requireStore(boolean requires) {
     this.requiresStore = requires;
     return this;
   }
 
-  /** Called with every fault, for metrics; never on a thread that reads from Redis. */
+  /** Receives every fault, for metrics. It is never called on a thread that reads from Redis. */
   public RedisStoreBuilder onFault(Consumer<StoreException> onFault) {
     this.onFault = Objects.requireNonNull(onFault, "onFault");
     return this;
   }
 
-  /** For tests: microseconds that the scripts take for the time; 0 for Redis' own clock. */
+  /** For tests: the time in microseconds that scripts use; 0 for the clock of Redis. */
   RedisStoreBuilder testClock(LongSupplier nowMicros) {
     this.testClock = nowMicros;
     return this;
   }
 
   /**
-   * Only the store on Redis, for tests: no deadline, no policy, no cache; failures are exceptions,
-   * and what is done with answers runs on the thread that reads them.
+   * For tests: only the store, without deadline, fallback and cache. Failures are exceptions, and
+   * continuations run on the thread that reads from Redis.
    */
   LettuceStore buildBare() {
     return open(null);
   }
 
   /**
-   * A store with deadlines and policies, without a cache.
+   * A store with deadlines and fallback, without a cache.
    *
-   * @param outside runs what is not ours; null for a store that is bare
+   * @param outside runs the fault listener of the caller; null for a bare store
    */
   LettuceStore open(@Nullable Executor outside) {
     Topology topology = Topology.connect(uri, looksAtReplicas);
@@ -148,11 +154,11 @@ public final class RedisStoreBuilder {
   }
 
   /**
-   * Connects. A URI that cannot be read is an error; a Redis that cannot be reached is not, unless
-   * the {@linkplain #requireStore store is required}: each rule's {@code onStoreFailure} decides
-   * until it can.
+   * Connects. If Redis cannot be reached, each rule's {@code onStoreFailure} decides until it can,
+   * unless the {@linkplain #requireStore store is required}.
    *
-   * @throws StoreException if the store is required, and Redis does not count a call within five
+   * @throws IllegalArgumentException if the URI is invalid
+   * @throws StoreException if the store is required and Redis does not count a call within five
    *     seconds
    */
   public Store build() {
@@ -166,21 +172,21 @@ public final class RedisStoreBuilder {
     return new OffEventLoop(cachesDenials ? caching(store, DenialCache.LONGEST) : store, handoff);
   }
 
-  /** A cache of denials that hears of refunds on a channel of the same Redis. */
+  /** A denial cache that receives refunds on a channel of the same Redis. */
   static DenialCache caching(LettuceStore store, Duration longest) {
     RefundChannel refunds = store.refunds();
     DenialCache cache =
         new DenialCache(
             store,
             longest,
-            refunds::hearing,
+            refunds::isSubscribed,
             System::nanoTime,
             store::estimatedNow,
             refunds::close);
     refunds.listen(
         account -> {
           store.checkLock(account);
-          cache.given(account);
+          cache.refunded(account);
         },
         cache::forgetAll);
     return cache;
@@ -195,7 +201,7 @@ public final class RedisStoreBuilder {
     }
   }
 
-  /** Sends one read-only call, so that the first callers do not wait for classes to be loaded. */
+  /** Sends one read-only call, so that the first real call does not wait for class loading. */
   private static void warmUp(LettuceStore store) {
     try {
       store.askRedis(Probe.peeking()).get(WARM_UP_PATIENCE.toMillis(), TimeUnit.MILLISECONDS);

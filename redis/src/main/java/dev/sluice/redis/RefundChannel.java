@@ -19,12 +19,14 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** The channel on which nodes tell one another of accounts that may have got something. */
+/**
+ * The channel on which nodes announce refunds to each other: accounts that may have quota again.
+ */
 final class RefundChannel implements AutoCloseable {
   /*
-   * Whether announcements are heard must be known, not hoped: a connection that hangs looks like one
-   * on which nothing is said. So it is asked for a sign of life twice a second, and one that gives
-   * none is closed and opened anew. Until then nothing counts as heard.
+   * A node must know whether it receives announcements, but a connection that hangs looks like one
+   * without messages. So the connection is pinged twice a second. If it does not answer, it is
+   * closed and opened again, and until then the node counts as not subscribed.
    */
   private static final Logger LOG = LoggerFactory.getLogger(RefundChannel.class);
   private static final Duration COMPLAINT_PAUSE = Duration.ofMinutes(1);
@@ -33,7 +35,7 @@ final class RefundChannel implements AutoCloseable {
   private final Topology topology;
   private final Object turn = new Object();
   private volatile @Nullable StatefulRedisPubSubConnection<String, String> connection;
-  private volatile boolean hearing;
+  private volatile boolean subscribed;
   private volatile boolean closed;
   private volatile String lastTrouble = "";
   private volatile long complainedNanos = System.nanoTime() - COMPLAINT_PAUSE.toNanos();
@@ -42,45 +44,53 @@ final class RefundChannel implements AutoCloseable {
     this.topology = topology;
   }
 
-  /** Whether announcements are heard now. */
-  boolean hearing() {
-    return hearing;
+  /** Whether this node receives announcements now. */
+  boolean isSubscribed() {
+    return subscribed;
   }
 
-  /** Listens, now or as soon as Redis can be reached; what was missed is told by {@code missed}. */
-  void listen(Consumer<Account> given, Runnable missed) {
+  /**
+   * Subscribes, now or as soon as Redis can be reached.
+   *
+   * @param refunded receives every account that was announced
+   * @param missed runs after every subscription, because announcements may have been missed before
+   */
+  void listen(Consumer<Account> refunded, Runnable missed) {
     StatefulRedisPubSubConnection<String, String> found = null;
     try {
       found = topology.listen();
       keep(found);
-      found.addListener(hearer(given, missed));
+      found.addListener(subscriber(refunded, missed));
       found.addListener(
           new RedisConnectionStateAdapter() {
             @Override
             public void onRedisDisconnected(RedisChannelHandler<?, ?> handler) {
-              hearing = false;
+              subscribed = false;
             }
           });
       found.sync().subscribe(Keyspace.REFUNDS);
       lastTrouble = "";
-      beat(found, given, missed);
+      beat(found, refunded, missed);
     } catch (RuntimeException e) {
       String trouble = String.valueOf(Stages.cause(e).getMessage());
       if (!closed && !trouble.equals(lastTrouble)) {
         lastTrouble = trouble;
-        LOG.warn("No denials are cached, {} cannot be heard: {}", Keyspace.REFUNDS, trouble);
+        LOG.warn(
+            "Cannot subscribe to {}; the denial cache is off until it reconnects: {}",
+            Keyspace.REFUNDS,
+            trouble);
       }
-      listenAnew(found, given, missed);
+      resubscribe(found, refunded, missed);
     }
   }
 
-  /** Says once a minute that somebody else writes to our channel. */
+  /** Warns, at most once a minute, about messages that Sluice did not send. */
   private void complain(String channel, RuntimeException e) {
     long now = System.nanoTime();
     if (now - complainedNanos > COMPLAINT_PAUSE.toNanos()) {
       complainedNanos = now;
       LOG.warn(
-          "Messages on {} that Sluice did not write are ignored, such as: {}",
+          "Ignoring messages on {} that Sluice did not send, such as: {}",
           channel,
           Text.quoted(String.valueOf(e.getMessage())));
     }
@@ -96,12 +106,13 @@ final class RefundChannel implements AutoCloseable {
     }
   }
 
-  private RedisPubSubAdapter<String, String> hearer(Consumer<Account> given, Runnable missed) {
+  private RedisPubSubAdapter<String, String> subscriber(
+      Consumer<Account> refunded, Runnable missed) {
     return new RedisPubSubAdapter<>() {
       @Override
       public void message(String channel, String text) {
         try {
-          given.accept(DenialCache.account(text));
+          refunded.accept(DenialCache.account(text));
         } catch (RuntimeException e) {
           complain(channel, e);
         }
@@ -110,14 +121,14 @@ final class RefundChannel implements AutoCloseable {
       @Override
       public void subscribed(String channel, long count) {
         missed.run();
-        hearing = !closed;
+        subscribed = !closed;
       }
     };
   }
 
   private void beat(
       StatefulRedisPubSubConnection<String, String> found,
-      Consumer<Account> given,
+      Consumer<Account> refunded,
       Runnable missed) {
     topology.later(
         BEAT,
@@ -126,9 +137,9 @@ final class RefundChannel implements AutoCloseable {
                 .whenComplete(
                     (pong, error) -> {
                       if (error == null) {
-                        beat(found, given, missed);
+                        beat(found, refunded, missed);
                       } else {
-                        listenAnew(found, given, missed);
+                        resubscribe(found, refunded, missed);
                       }
                     }));
   }
@@ -145,22 +156,22 @@ final class RefundChannel implements AutoCloseable {
     }
   }
 
-  private void listenAnew(
+  private void resubscribe(
       @Nullable StatefulRedisPubSubConnection<String, String> old,
-      Consumer<Account> given,
+      Consumer<Account> refunded,
       Runnable missed) {
-    hearing = false;
+    subscribed = false;
     if (old != null) {
       drop(old);
     }
-    topology.later(BEAT, () -> listen(given, missed));
+    topology.later(BEAT, () -> listen(refunded, missed));
   }
 
   private static void drop(StatefulRedisPubSubConnection<String, String> old) {
     CompletionStage<Void> closing = old.closeAsync();
     closing.exceptionally(
         error -> {
-          LOG.debug("A connection did not close in order: {}", error.getMessage());
+          LOG.debug("Could not close a connection cleanly: {}", error.getMessage());
           return null;
         });
   }
@@ -169,7 +180,7 @@ final class RefundChannel implements AutoCloseable {
   public void close() {
     synchronized (turn) {
       closed = true;
-      hearing = false;
+      subscribed = false;
       StatefulRedisPubSubConnection<String, String> found = connection;
       if (found != null) {
         drop(found);

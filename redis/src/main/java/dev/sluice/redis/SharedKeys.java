@@ -11,6 +11,7 @@ import java.util.Arrays;
 import java.util.Collections;
 import java.util.HexFormat;
 import java.util.List;
+import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Executors;
@@ -23,22 +24,22 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Random keys of 256 bits that all services of one Redis share, to seal receipts with: the current
- * one and the one before it. Whoever can read Sluice's keys in Redis can read them. Thread-safe.
+ * Random 256-bit keys that all services on one Redis share, to sign receipts: the current key and
+ * the previous one. Anyone who can read the keys of Sluice in Redis can read them. Thread-safe.
  *
- * <p>Until Redis was reached there is a key of this process alone; what it seals only this process
- * can open.
+ * <p>Until Redis is reached, the key belongs to this process alone, and only this process accepts
+ * what it signs.
  */
 public final class SharedKeys implements AutoCloseable {
   /*
-   * One string without a TTL, "current" or "current previous", each key as 64 hex digits. SET NX
-   * makes the first one, so that services that start at once agree. Every service looks at it once a
-   * second; one that finds it gone puts back what it knows.
+   * The keys are one string without a TTL, "current" or "current previous", each as 64 hex digits.
+   * SET NX creates the first one, so services that start together agree. Every service reads it
+   * once a second and writes it back if it is missing.
    *
-   * A service that seals with a new key before the others have seen it would write receipts that they
-   * refuse. So for SPREAD a new key only opens, and the one before it goes on sealing.
+   * If a service signed with a new key before others have seen it, they would refuse its receipts.
+   * So for SPREAD a new key only verifies, and the previous one still signs.
    */
-  /** The length of a key. */
+  /** The length of a key in bytes. */
   public static final int BYTES = 32;
 
   private static final Logger LOG = LoggerFactory.getLogger(SharedKeys.class);
@@ -46,7 +47,7 @@ public final class SharedKeys implements AutoCloseable {
   private static final Duration SPREAD = Duration.ofSeconds(5);
   private static final Pattern TEXT = Pattern.compile("[0-9a-f]{64}( [0-9a-f]{64})?");
 
-  /** Puts a new key before the current one; whatever is not ours is replaced. */
+  /** Makes a new key the current one; a value that is not ours is replaced. */
   private static final String ROTATE =
       """
       local known = redis.pcall('GET', KEYS[1])
@@ -61,7 +62,7 @@ public final class SharedKeys implements AutoCloseable {
   private final byte[] own = HexFormat.of().parseHex(random(BYTES));
   private volatile List<byte[]> keys = List.of(own);
 
-  // Used by one thread at a time: the one that opens, then the one above.
+  // Used by one thread at a time: by open(), then by the scheduled thread.
   private String known = "";
   private long knownSinceNanos;
   private String trouble = "";
@@ -70,9 +71,13 @@ public final class SharedKeys implements AutoCloseable {
     this.topology = Topology.connect(uri, false);
   }
 
-  /** The keys of a Redis, from now on. One that cannot be reached is tried again and again. */
+  /**
+   * Reads the keys in Redis and follows their changes. If Redis cannot be reached, keeps trying.
+   *
+   * @param uri as for {@link RedisStore#builder}
+   */
   public static SharedKeys open(String uri) {
-    SharedKeys opened = new SharedKeys(uri);
+    SharedKeys opened = new SharedKeys(Objects.requireNonNull(uri, "uri"));
     opened.look();
     ScheduledFuture<?> unused =
         opened.thread.scheduleWithFixedDelay(
@@ -86,21 +91,22 @@ public final class SharedKeys implements AutoCloseable {
     return thread;
   }
 
-  /** So many random bytes, as hex digits. */
+  /** Random bytes as hex digits. */
   static String random(int bytes) {
     byte[] key = new byte[bytes];
     new SecureRandom().nextBytes(key);
     return HexFormat.of().formatHex(key);
   }
 
-  /** Every key that is known here; the first seals. The same list until the keys change. */
+  /** All known keys; the first one signs. Returns the same list until the keys change. */
   public List<byte[]> keys() {
     return keys;
   }
 
   /**
-   * Takes a new key. Every service knows it within two seconds and seals with it a little later;
-   * the current key still opens what it sealed, the one before it no longer does.
+   * Rotates the keys: adds a new key and drops the oldest. Every service knows the new key within
+   * two seconds and signs with it a few seconds later. Receipts that the current key signed stay
+   * valid.
    */
   public CompletionStage<Void> rotate() {
     try {
@@ -135,7 +141,10 @@ public final class SharedKeys implements AutoCloseable {
     return agreed(topology, Keyspace.RECEIPT_KEYS, known.isEmpty() ? random(BYTES) : known);
   }
 
-  /** What all nodes have under a key: if there is nothing, what this one offers or a faster one. */
+  /**
+   * The value under a key that all nodes agree on: the existing one, else the offered one or that
+   * of a faster node.
+   */
   static String agreed(Topology topology, String key, String offered) {
     String found = RedisRules.await(topology.commands().get(key).toCompletableFuture());
     if (found == null) {
@@ -167,7 +176,7 @@ public final class SharedKeys implements AutoCloseable {
       keys = List.copyOf(now);
     }
     if (!trouble.isEmpty()) {
-      LOG.info("Receipts are sealed with the key in Redis at {}", topology);
+      LOG.info("Signing receipts with the shared key in Redis at {}", topology);
       trouble = "";
     }
   }
@@ -175,12 +184,12 @@ public final class SharedKeys implements AutoCloseable {
   private void complain(String found) {
     if (!found.equals(trouble) && !thread.isShutdown()) {
       LOG.warn(
-          "The receipt keys in Redis at {} cannot be read: {}; {}",
+          "Cannot read the receipt keys in Redis at {}: {}; {}",
           topology,
           found,
           known.isEmpty()
-              ? "until they can, only this process can settle its receipts"
-              : "those known before are used");
+              ? "until then, only this process can settle its receipts"
+              : "using the keys from before");
       trouble = found;
     }
   }

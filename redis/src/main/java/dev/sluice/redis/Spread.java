@@ -14,18 +14,22 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** How accounts are spread over the partitions of a Cluster: by a secret in it. Thread-safe. */
+/**
+ * How accounts are spread over the partitions of a Cluster: by a hash with a secret that is stored
+ * in it. Thread-safe.
+ */
 public final class Spread {
   /*
-   * One string without a TTL, 16 hex digits. SET NX makes it, so that nodes which start at once agree.
-   * Every node looks at it once a second; one that finds it gone puts back what it knows. If a flush
-   * and a new node come together, a node may use another secret than the rest for up to a second, and
-   * count by itself: the flush has forgotten every count anyway.
+   * The secret is one string without a TTL, 16 hex digits. SET NX creates it, so nodes that start
+   * together agree. Every node reads it once a second and writes it back if it is missing.
+   *
+   * If a flush and a new node coincide, a node may use another secret than the rest for up to a
+   * second and count separately. That does no harm: the flush has erased all counts anyway.
    */
   private static final Logger LOG = LoggerFactory.getLogger(Spread.class);
   private static final Duration INTERVAL = Duration.ofSeconds(1);
 
-  /** The client refuses commands while it connects to a node for the first time. */
+  /** The client rejects commands while it connects to a node for the first time. */
   private static final Duration FIRST_INTERVAL = Duration.ofMillis(20);
 
   private static final Duration QUIET = Duration.ofSeconds(1);
@@ -35,14 +39,14 @@ public final class Spread {
   private final Topology topology;
   private final CompletableFuture<Keyspace> first = new CompletableFuture<>();
   private volatile @Nullable Keyspace keyspace;
-  private String known = ""; // used by the thread of the topology's chores
+  private String known = ""; // used only by the background thread of the topology
   private String trouble = "";
   private final long sinceNanos = System.nanoTime();
 
   /**
-   * A spread.
+   * Starts to read the secret.
    *
-   * @param topology that of operators: looks for the secret do not delay decisions
+   * @param topology that of operators, so that decisions do not wait for it
    */
   Spread(Topology topology) {
     this.topology = topology;
@@ -83,14 +87,14 @@ public final class Spread {
             : String.valueOf(unreached.getMessage()));
   }
 
-  /** Waits for the secret, but no longer than that. */
+  /** Waits for the secret, but no longer than {@code patience}. */
   void await(Duration patience) {
     try {
       first.get(patience.toMillis(), TimeUnit.MILLISECONDS);
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
     } catch (ExecutionException | TimeoutException e) {
-      LOG.debug("{} is not known yet", Keyspace.SPREAD_KEY, e);
+      LOG.debug("{} has not been read yet", Keyspace.SPREAD_KEY, e);
     }
   }
 
@@ -108,7 +112,9 @@ public final class Spread {
       } else if (!found.equals(known)) {
         if (!known.isEmpty()) {
           LOG.warn(
-              "Accounts are spread anew over {}: {} has changed", topology, Keyspace.SPREAD_KEY);
+              "{} of {} has changed: accounts move to other partitions and start empty",
+              Keyspace.SPREAD_KEY,
+              topology);
         }
         known = found;
         trouble = "";
@@ -128,13 +134,13 @@ public final class Spread {
   private void complain(String found) {
     if (!found.equals(trouble) && !isEarly()) {
       LOG.warn(
-          "{} of {} cannot be read: {}; {}",
+          "Cannot read {} of {}: {}; {}",
           Keyspace.SPREAD_KEY,
           topology,
           found,
           known.isEmpty()
-              ? "until it can, each rule's onStoreFailure decides"
-              : "what was known before is used");
+              ? "each rule's onStoreFailure decides until it can be read"
+              : "using the value from before");
       trouble = found;
     }
   }

@@ -1,4 +1,4 @@
-/** The shared store on Redis: one truth for all nodes, one atomic script call a batch. */
+/** The store on Redis, which all nodes share: one atomic script call per batch. */
 @NullMarked
 package dev.sluice.redis;
 

@@ -1,12 +1,13 @@
 -- Whole numbers in Lua's doubles, exact below 2^53.
 --
--- a / b may round up to the next whole number when a is large. Then a % b, which Lua computes by it, is
--- negative, but right by a multiple of b. A number less its remainder divides without loss.
+-- When a is large, a / b may round up to the next whole number. Lua computes a % b from it, so the result may
+-- be negative, but it is right up to a multiple of b. A number minus its remainder divides exactly.
 
-local EXACT = 9007199254740991 -- up to here, every whole number is a double
+local EXACT = 9007199254740991 -- every whole number up to here is exact in a double
 local NEVER = EXACT
 
--- What Lua and Redis offer is not there yet while a library loads, so it is looked up in the first call.
+-- The functions of Lua and Redis are not available while a library loads, so they are looked up in the first
+-- call.
 local call, try, pack, read_packed, sub, byte, rep, max, min, format, sha1
 
 local function prepare()
@@ -34,29 +35,29 @@ local function ceil_div(a, b)
   return (a - (found < 0 and found + b or found)) / b + 1
 end
 
--- All digits: tostring would keep 14 of them.
+-- A number with all digits; tostring would keep only 14.
 local function text(number)
   return format('%.0f', number)
 end
 
--- What a call knows: its keys, the clock, whether it may write, a calendar round that it lacks, and how many
--- values under our keys were not ours.
+-- The state of a call: its keys, the clock, whether it may write, a missing calendar window, and how many
+-- values under our keys Sluice did not write.
 local keys, now, may_write, lacking_round, foreign
-local may_mend -- whether a row that counts entries which were lost is put right: not where somebody only looks
+local may_mend -- whether to correct a row whose log has lost entries; not for a peek
 
--- Whether a command failed because another type of value lies under the key.
+-- Whether a command failed because the key has another type.
 local function is_foreign(reply)
   return type(reply) == 'table' and reply.err and reply.err:find('WRONGTYPE', 1, true)
 end
 
--- The string under a key. A value of another type is not ours: it counts as none and is replaced.
+-- The string under a key. A value of another type is not ours: it counts as missing and is replaced.
 local function get(key)
   local value = try('GET', key)
   if type(value) ~= 'table' then
     return value or nil
   end
   if not is_foreign(value) then
-    return call('GET', key) -- no right to, or the slot is on its way: raises that error
+    return call('GET', key) -- raises the error: no permission, or the slot is moving
   end
   foreign = foreign + 1
   if may_write then
@@ -77,7 +78,7 @@ local function on_set(command, key, ...)
   return call(command, key, ...)
 end
 
--- Runs a command, but gives nil if a key of it may be on another node. Any other error is raised.
+-- Runs a command, but returns nil if one of its keys may be on another node. Any other error is raised.
 local function unless_away(...)
   local reply = try(...)
   local fault = type(reply) == 'table' and reply.err

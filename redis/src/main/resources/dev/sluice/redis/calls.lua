@@ -1,18 +1,18 @@
--- Calls with an id: the first answer stands.
+-- Calls with an id: the first answer is repeated.
 --
--- A call is remembered under a key of its own (MessagePack): when its answer is no longer repeated, when it
--- may be judged again, digests of its question and of its charges, when it was judged, then the reply. An
--- answer is repeated for a minute, a denial no longer than it asked to wait. A call that was counted is not
--- judged again as long as a limit of it counts.
+-- A call is remembered under a key of its own (MessagePack): until when its answer is repeated, when it may be
+-- decided again, digests of its question and of its charges, when it was decided, then the reply. An answer is
+-- repeated for a minute; a denial no longer than its wait. A call that was counted is not decided again while
+-- any of its limits counts it.
 
-local CALL_MEMORY = 60000000 -- how long the answer to a call with an id is repeated
-local NAMED_ID_LENGTH = 40 -- of the receipt of a call with an id; others are shorter
-local CALL_DIGITS = 24 -- of them name the call
+local CALL_MEMORY = 60000000 -- how long the answer to a call with an id is repeated, in microseconds
+local NAMED_ID_LENGTH = 40 -- length of the receipt id of a call with an id; others are shorter
+local CALL_DIGITS = 24 -- how many of these characters identify the call
 
--- What this call has to remember, by key. It is written after the rows, which have counted it by then.
+-- What this call must remember, by key. It is written after the rows, which have counted the call by then.
 local remembered_calls
 
--- How many numbers the reply to these charges has.
+-- The number of numbers in the reply to these charges.
 local function reply_length(charges)
   local length = 2
   for _, charge in ipairs(charges) do
@@ -21,7 +21,7 @@ local function reply_length(charges)
   return length
 end
 
--- What is remembered of a call, or nil. A value that is not ours counts as none.
+-- What is remembered of a call, or nil. A value that Sluice did not write counts as nil.
 local function recall(key, charged, charges)
   local value = remembered_calls[key] and remembered_calls[key].value or get(key)
   if not value then
@@ -75,13 +75,13 @@ local function remember(key, question, charged, at_least, allowed, charges, firs
   remembered_calls[key] = {value = value, millis = ceil_div(remembered + slack, 1000)}
 end
 
--- Forgets a call that was given back.
+-- Forgets a call that was refunded.
 local function forget_call(key)
   remembered_calls[key] = nil
   call('DEL', key)
 end
 
--- The first verdict on a call, told by the balances of now. Nothing is counted.
+-- Repeats the first verdict on a call, with the current balances. Nothing is counted.
 local function stand(allowed, charges, places)
   look(charges, places, 1)
   if lacking_round then
@@ -94,9 +94,9 @@ local function stand(allowed, charges, places)
   end
 end
 
--- The place and the name under which it is remembered that a receipt was settled: key!done of the first
--- account, a sorted set; score = when that may be forgotten, member = id@taken, with a digest of the other
--- accounts' keys if there are any.
+-- The key and the member that record that a receipt was settled. The key is key!done of the first account, a
+-- sorted set: score = when the member may be forgotten, member = id@taken. A receipt of several accounts adds a
+-- digest of the other keys.
 local function settled_place(id, taken_at, places, first)
   local name, others = id .. '@' .. text(taken_at), {}
   for i = first + 1, #places do
@@ -108,7 +108,7 @@ local function settled_place(id, taken_at, places, first)
   return keys[places[first]] .. '!done', name
 end
 
--- Judges a call with an id. The first of the places is that of its own key.
+-- Decides a call with an id. The first place is that of its own key.
 local function judge_named(charges, places, question, charged, at_least)
   local key = keys[places[1]]
   local seen = recall(key, charged, charges)
@@ -134,7 +134,8 @@ end
 local function write_remembered_calls()
   for key, each in pairs(remembered_calls) do
     call('SET', key, each.value, 'PX', text(each.millis))
-    -- Taken again in the microsecond in which it was given back, it has the same receipt.
+    -- A call that was refunded and taken again in the same microsecond has the same receipt: make it valid
+    -- again.
     on_set('ZREM', each.done, each.name)
   end
 end

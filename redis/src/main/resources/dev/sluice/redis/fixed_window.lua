@@ -1,11 +1,11 @@
--- Fixed window: admits at most its limit in each round of a cycle.
+-- Fixed window: admits at most its limit in each window of a cycle. In the code a window is called a round.
 --
--- One number: what was used in the round in which the row was written. Rounds are all of one length since
--- the epoch, or those of a calendar, of which the caller names the ones around now.
+-- One number: the usage in the round in which the row was written. Rounds have a fixed length since the epoch,
+-- or follow a calendar; then the caller sends the rounds around now.
 
 local fixed_window = {letter = 'f', code = 2, width = 1, format = 'I7', bytes = 7, parameters = 1}
 
--- limit, a number for the cycle, the length of a round or 0, and if so start and end of some rounds
+-- Arguments: limit, a number for the cycle, the length of a round or 0; if 0, start and end of some rounds.
 function fixed_window.limit(quota, cycle, length, ...)
   return {
     kind = fixed_window, quota = quota, scale = 1, most = quota, debt = 0, length = length,
@@ -13,14 +13,14 @@ function fixed_window.limit(quota, cycle, length, ...)
   }
 end
 
--- The rounds of a calendar, whose cycle is a negative number, are not known then.
+-- Of a stored shape. The cycle of a calendar is a negative number; its rounds are not known here.
 function fixed_window.of_shape(cycle)
   local limit = fixed_window.limit(0, cycle, max(1, cycle))
   limit.lacks_rounds = cycle < 0
   return limit
 end
 
--- The start and the end of the round of a moment. If the caller did not name it, nothing may be written.
+-- The start and the end of the round of a time. If the caller did not send it, nothing may be written.
 local function round(limit, moment)
   if limit.length > 0 then
     local start = moment - rest(moment, limit.length)
@@ -70,7 +70,7 @@ function fixed_window.give_back(limit, row, at, now, amount, mark)
   end
 end
 
--- A round cut short by a longer cycle counts in it.
+-- If a longer round replaces the one that was written, its usage counts in the longer one.
 function fixed_window.convert(limit, row, at, from, old, old_at, now)
   row[at] = old[WRITTEN] >= round(limit, now) and old[old_at] or 0
 end

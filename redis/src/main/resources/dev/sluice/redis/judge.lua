@@ -1,19 +1,19 @@
--- Judges plans, each taken whole or not at all. The same steps as in Judge.java.
+-- Decides plans: all charges of a plan are taken, or none. The same steps as in Judge.java.
 --
--- A charge:  terms, cost, enforced, rule (the number of its rule in the plan); asked (the cost, or 1 if it costs
---            nothing), and what is the same for every account that pays it. The rest is of the plan that is being
---            judged: row, used (of each limit), fits, flags, marks or uncharged (of each limit).
+-- A charge:  terms, cost, enforced, rule (the number of its rule in the plan); asked (the cost, or 1 if the cost
+--            is 0), and what is the same for all accounts. The other fields belong to the current plan: row, used
+--            (of each limit), fits, flags, marks or uncharged (of each limit).
 
-local TAKEN, LOCKED = 1, 2 -- what became of a charge
-local DENIED, ALLOWED, PLAINLY = 0, 1, 2 -- verdicts; the last is told in a short form
-local OF_CHARGE, OF_LIMIT = 4, 5 -- how many numbers `tell` tells of a charge, and of each of its limits
+local TAKEN, LOCKED = 1, 2 -- flags of a charge
+local DENIED, ALLOWED, PLAINLY = 0, 1, 2 -- verdicts; PLAINLY has a short form
+local OF_CHARGE, OF_LIMIT = 4, 5 -- how many numbers `tell` writes for a charge, and for each of its limits
 
 -- Instead of a verdict: nothing was done, because …
-local LACKS_ROUND = 3 -- the rounds of a calendar around the moment that follows are missing
+local LACKS_ROUND = 3 -- the calendar windows around the time that follows are missing
 local ID_REUSED = 4 -- the id was used for another question
-local MAY_NOT_WRITE = 5 -- it would have been, but nothing may be written
+local MAY_NOT_WRITE = 5 -- the call has to write, but may not
 
-local values -- what lay under the keys when the call began
+local values -- the values of the keys when the call began
 local out, filled -- the reply, and how many numbers it has
 
 local function reply(...)
@@ -23,7 +23,7 @@ local function reply(...)
   filled = filled + select('#', ...)
 end
 
--- The row of an account, under terms if there are any.
+-- The row of an account, converted to the terms if there are any.
 local function row_of(place, terms)
   local row, raw = rows[place], nil
   if row and row[CHANGED] then
@@ -36,7 +36,7 @@ local function row_of(place, terms)
   end
   if terms and raw then
     row = decode(place, raw, terms.form, terms)
-    if row and row[WRITTEN] <= now then -- as nearly always
+    if row and row[WRITTEN] <= now then -- the common case
       rows[place] = row
       return row
     end
@@ -45,7 +45,7 @@ local function row_of(place, terms)
   return terms and bring(row, terms) or row
 end
 
--- A charge of a cost, for whichever account.
+-- A charge of a cost, for any account.
 local function charge_of(terms, cost)
   local form = terms.form
   local charge = {
@@ -60,9 +60,8 @@ local function charge_of(terms, cost)
   return charge
 end
 
--- Finds the row of each charge, and whether it fits. Says whether that denies the plan, and whether all rows
--- are in their usual state: never locked, nothing to tell of what was given back, and not from a time that the
--- clock has yet to reach.
+-- Finds the row of each charge, and whether the charge fits. Returns whether the plan is denied, and whether
+-- all rows are in their usual state: no lock, no refunds to report, and not from the future.
 local function look(charges, places, from)
   local denied, are_usual = false, true
   for j = 1, #charges do
@@ -97,19 +96,20 @@ local function look(charges, places, from)
   return denied, are_usual
 end
 
--- The reply if a calendar round is missing: what was learnt of the accounts is forgotten.
+-- Replies that a calendar window is missing, and forgets the rows that were read.
 local function reply_lacks_round(charges)
   for _, charge in ipairs(charges) do
     if not charge.row[CHANGED] then
       rows[charge.row[PLACE]] = nil
     end
   end
-  values = nil -- what was read at the start may have changed since
+  values = nil -- the values may have changed since the start
   reply(LACKS_ROUND, lacking_round)
   lacking_round = nil
 end
 
--- Counts a cost, and locks the account if that is what it leads to. `hold` is that of a reservation, or 0.
+-- Counts a cost, and locks the account if the cost leads to a lock. `hold` is the duration of a reservation, or
+-- 0.
 local function count(charge, records, hold)
   local row, terms, cost = charge.row, charge.terms, charge.cost
   if cost == 0 then
@@ -153,15 +153,16 @@ local function count(charge, records, hold)
   end
 end
 
--- What a refusal leaves: a lock on who overdrew, and the knock where knocks count.
+-- Applies the effects of a denial: a lock if a limit was exceeded, and the denied call where denied calls
+-- count.
 local function refuse(charge)
   local row, terms = charge.row, charge.terms
   if row.replaces then
-    change(row) -- else it would be used up anew with every call
+    change(row) -- otherwise every call would use it up again
   end
   if row.was_slow then
     change(row)
-    advance(row, time_of(row)) -- else every denial would read the same entries
+    advance(row, time_of(row)) -- otherwise every denial would read the same entries
   end
   if charge.never_fits or lock_left(row) > 0 then
     return
@@ -181,9 +182,9 @@ local function refuse(charge)
   end
 end
 
--- Counts a charge that locks nobody, on a row in its usual state, and tells of each limit what remains, how long
--- until all is back, and the number of the mark. What `count` and `tell` do, in one go: nearly every call is
--- one of these.
+-- Counts a charge that locks nobody, on a row in its usual state. For each limit it replies what remains, how
+-- long until the whole limit is available, and the number of the mark. It does the work of `count` and `tell`
+-- at once, because nearly every call is of this kind.
 local function take_plainly(charge, hold)
   local row, limits, places, amounts = charge.row, charge.limits, charge.at, charge.amounts
   change(row)
@@ -208,10 +209,9 @@ local function take_plainly(charge, hold)
   end
 end
 
--- Tells of a charge: what became of it, the end of its lock or 0, its account's time, what its account had given
--- back to calls after which others had taken; and of each limit what
--- remains, how long to wait (or NEVER), how long until all is back, the number of the mark, what could
--- not be charged.
+-- Replies to a charge: its flags, the end of its lock or 0, the time of its account, and the total refunded to
+-- calls that other takes followed. Then for each limit: what remains, how long to wait (or NEVER), how long
+-- until the whole limit is available, the number of the mark, and what could not be charged.
 local function tell(charge, asks, records)
   local row, n, limits, places = charge.row, filled, charge.limits, charge.at
   local left, time = lock_left(row), time_of(row)
@@ -243,7 +243,7 @@ local function tell(charge, asks, records)
   row[BACK] = last
 end
 
--- Whether a rule in shadow mode refuses a charge: then it counts none of its charges.
+-- Whether a rule in shadow mode denies a charge. Then it counts none of its charges.
 local function is_refused_in_shadow(charges, one)
   if one.enforced then
     return false
@@ -256,8 +256,8 @@ local function is_refused_in_shadow(charges, one)
   return false
 end
 
--- Judges a plan whose accounts are named by `places` behind `from`, and replies. Says whether it was allowed;
--- nil if nothing was done.
+-- Decides a plan whose accounts are the `places` after `from`, and replies. Returns whether it was allowed; nil
+-- if nothing was done.
 local function judge(charges, places, from, is_told_in_full)
   local denied, are_usual = look(charges, places, from)
   if lacking_round then

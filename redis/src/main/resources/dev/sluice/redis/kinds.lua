@@ -1,18 +1,18 @@
--- What all kinds of limits share. A kind counts in amounts: tokens are cut into units, so that any rate
--- is exact; other kinds count costs as they are. The same functions as in Kind.java.
+-- What all kinds of limits share. A kind counts in amounts. A token is cut into units, so that any rate is
+-- exact; other kinds count costs as they are. The same functions as in Kind.java.
 --
--- A limit:  kind, quota, scale (the amount of a cost of 1), most (the amount that can be used), debt
---           (how far below empty it can get), and what its kind needs.
+-- A limit:  kind, quota, scale (the amount of a cost of 1), most (the amount of the whole limit), debt
+--           (how far below empty it can go), and what its kind needs.
 -- A row:    see row.lua. A limit's numbers begin at the index `at`; the first of them is the amount used.
--- What counts at a moment is computed once, and handed to the functions that need it as `used`.
+-- The usage at a time is computed once and passed as `used` to the functions that need it.
 -- All times are microseconds. `now` is never before the row was written.
 
--- The fields of a row that every decision needs stand at fixed indices, which Lua reads and makes fastest.
--- From SHAPE on they are what is stored: see row.lua.
+-- The fields of a row that every decision needs have fixed indices, which are fastest in Lua. From SHAPE on
+-- they are what is stored: see row.lua.
 local PLACE, FORM, TERMS, RAW, CHANGED, BACK = 1, 2, 3, 4, 5, 6
 local SHAPE, LIVES, WRITTEN, NUMBERS = 7, 8, 9, 10
 
--- The counts of a sliding window behind the numbers of a row, and writing a row: see row.lua.
+-- Defined in row.lua: the counts of sliding windows, and writing a row.
 local counts_of, set_counts, change, advance, flush
 
 local function never_fits(limit, cost)
@@ -41,7 +41,7 @@ local function retry_after(limit, row, at, now, used, cost)
   return over <= 0 and 0 or limit:opens_after(row, at, now, over)
 end
 
--- Counts a cost that need not fit. Says what could not be charged.
+-- Counts a cost that need not fit. Returns what could not be charged.
 local function record(limit, row, at, now, cost, into_debt)
   local used, scale = row[at], limit.scale
   local ceiling = max(used, into_debt and limit.most + limit.debt or limit.most)

@@ -1,18 +1,18 @@
--- Locks: an index of those of a partition, for lists; and word to all nodes of what ends a denial early.
+-- Locks: an index of the locks of a partition, for lists; and messages to all nodes about refunds.
 --
 -- Index:  s2:{tag}:locks, a sorted set; score = the end of the lock, member = rule:identity of the
 --         account, with ! behind it if the rule is colocated
--- Notice: key!lock, "end reason", while the lock lasts, for lists and for looks at a replica
--- Word:   on the channel s2:refunds, + or - (colocated or not), then rule:identity
+-- Notice: key!lock, "end reason", while the lock lasts, for lists and for reads from a replica
+-- Refund: a message on the channel s2:refunds: + or - (colocated or not), then rule:identity
 --
--- The index is shared by all accounts of a partition. While its slot moves to another node, the index
--- and an account can be on different nodes. If this node wrote to the index then, there would be two
--- of it, and Redis would not merge them. So before each write to it comes a command on both keys: Redis
--- refuses that unless both are here, or the slot does not move.
+-- All accounts of a partition share the index. While its slot moves to another node, the index and an
+-- account can be on different nodes. A write to the index on this node would then create a second index,
+-- which Redis would not merge. So each write to it follows a command on both keys: Redis refuses that
+-- command if the slot moves and not both keys are here.
 
-local MOST_TRIMMED = 64 -- members that a new one removes, so that its work is bounded
+local MOST_TRIMMED = 64 -- expired members that one write removes at most
 
--- The parts of an account's key: what is up to the braces, + or nothing, rule:identity.
+-- The parts of the key of an account: up to the braces, + or nothing, rule:identity.
 local function key_parts(key)
   return key:match('^([^}]*})(%+?):(.*)$')
 end
@@ -22,18 +22,18 @@ local function index_of(key)
   return prefix .. ':locks', mark == '+' and name .. '!' or name
 end
 
--- Whether the index can be written here: if not, a denial does not lock.
+-- Whether the index can be written on this node. If not, a denial does not lock.
 local function has_index(key)
   return unless_away('EXISTS', key, (index_of(key))) and true or false
 end
 
--- Fails if the index cannot be written here, with an error after which the call is sent again.
+-- Fails if the index cannot be written on this node, with an error after which the call is sent again.
 local function demand_index(key)
   call('EXISTS', key, (index_of(key)))
 end
 
--- Adds a member to a set whose scores say when each may go, and removes some that may. The set outlives
--- the member by `slack`.
+-- Adds a member to a set whose scores are expiry times, and removes some expired members. The set outlives the
+-- member by `slack`.
 local function keep_until(set, member, till, slack)
   on_set('ZADD', set, text(till), member)
   local ended = call('ZCOUNT', set, '-inf', text(now))
@@ -58,13 +58,14 @@ local function withdraw_lock(key)
   on_set('ZREM', index_of(key))
 end
 
--- A node that may not use the channel goes on without it, as it says when it cannot subscribe.
+-- Announces a refund. If the user may not publish, nothing happens; the node logs that when it cannot
+-- subscribe.
 local function announce_refund(key)
   local _, mark, name = key_parts(key)
   try('PUBLISH', 's2:refunds', (mark == '+' and mark or '-') .. name)
 end
 
--- Locks for what a call has done, longer if that happened lately.
+-- Locks the account by the rule; longer if it was locked lately.
 local function lock(row, terms)
   local before = row.lock
   local nth = before and now <= before.till + terms.lock_memory and before.nth + 1 or 1
@@ -74,7 +75,7 @@ local function lock(row, terms)
   announce_lock(row, terms.reason)
 end
 
--- Takes back a lock as if it had never been.
+-- Removes a lock as if it had never been.
 local function unlock(row)
   if row.lock then
     local nth, memory = row.lock.nth, row.lock.memory

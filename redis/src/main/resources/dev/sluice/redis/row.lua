@@ -1,39 +1,40 @@
--- Row: the state of one account, a string under its key, and how it gets old.
+-- Row: the state of one account, a string under its key, and how it changes with time.
 --
 --   the length of the shape, one byte, or 255 and then two bytes
 --   shape      what the numbers mean (MessagePack): for each limit the code of its kind and its parameters
 --   lives      5 bytes, seconds since the epoch: when the key's TTL ends
---   written    7 bytes, microseconds since the epoch: all that follows is as of that moment
+--   written    7 bytes, microseconds since the epoch: all that follows is as of that time
 --   numbers    of each limit, in the order of the rule: see the kinds
 --   counts     of sliding windows
---   the rest   only if there is or was a lock, a reservation or forgotten usage, 7 bytes each: when the lock
---              began and ends, the how many-th in a row it is, how long after its end it is remembered; what
---              is open, and until when; when usage was last forgotten; what was given back to calls after
---              which others had taken, whose marks count on it
--- Whole numbers, the lowest byte first. Beside it: key!log1 and so on (sliding_log.lua), key!lock (locks.lua),
--- key!done (judge.lua). Every key has a TTL.
+--   the rest   only if there is or was a lock, a reservation or forgotten usage, 7 bytes each:
+--              when the lock began and ends, its position in the row of locks, and for how long after its end it
+--              still counts towards the next; the cost of open reservations, and until when they are open; when
+--              usage was last forgotten; the total refunded to calls that other takes followed, on which the
+--              marks of those takes depend
+-- Whole numbers are little-endian. Other keys of an account: key!log1 and so on (sliding_log.lua), key!lock
+-- (locks.lua), key!done (calls.lua). Every key has a TTL.
 --
--- In Lua a row is an array: the place of its key among the keys of the call, its form, the terms it is under (or
--- false), the string it was read from (or false), whether it has changed, when all will be back (or false if
--- that is not known); from SHAPE on what is in the string; and by name what few rows have.
+-- In Lua a row is an array: the place of its key, its form, its terms (or false), the string it was read from (or
+-- false), whether it has changed, when the whole quota is available again (or false if that is not known). From
+-- SHAPE on it holds what is in the string. What few rows have is in named fields.
 --
--- Time never runs backwards: if the clock shows less than when a row was written, the account's time stands
--- still until the clock has caught up. A row from further ahead than its limits remember is replaced by one
--- that is used up now.
+-- Time never runs backwards. If the clock shows an earlier time than when a row was written, the time of the
+-- account stands still until the clock has caught up. A row from further in the future than its limits remember
+-- is replaced by one that is used up now.
 
 local KINDS = { -- by the letter in terms, and by the code in a row
   b = token_bucket, f = fixed_window, s = sliding_window, l = sliding_log,
   token_bucket, fixed_window, sliding_window, sliding_log,
 }
 
--- A key outlives what it must remember by SLACK and up to a GRAIN more.
+-- The TTL of a key exceeds what it must remember by SLACK, and by up to a GRAIN more.
 local SLACK, GRAIN = 60000000, 300000000
 local REST = '<I7I7I7I7I7I7I7I7'
 local REST_BYTES = 56
-local MOST_LOGS = 32 -- of a row that is not there; a rule has fewer limits
-local rows -- those this call has looked at, by the place of their key
+local MOST_LOGS = 32 -- to remove with a missing row; a rule has fewer limits
+local rows -- the rows that this call has read, by the place of their key
 
--- What a row of these limits looks like.
+-- The form of a row with these limits.
 local function form_of(limits)
   local form = {limits = limits, at = {}, last = NUMBERS - 1, format = '', cells = false, logs = 0, suffixes = {}}
   local shape, bytes = {}, 0
@@ -53,7 +54,7 @@ local function form_of(limits)
     end
     for name, what in pairs(kind) do
       if type(what) == 'function' then
-        limit[name] = what -- so that a limit is asked without a detour
+        limit[name] = what -- copied, so that calling a limit needs no second look-up
       end
     end
   end
@@ -64,7 +65,7 @@ local function form_of(limits)
   return form
 end
 
--- The form of a row that was written under other terms, or nil if it is not ours.
+-- The form of a row that was written under other terms, or nil if Sluice did not write it.
 local function form_in(raw)
   local length, start = byte(raw, 1), 2
   if length == 255 and #raw > 2 then
@@ -96,7 +97,7 @@ local function form_in(raw)
   return form and sub(raw, 1, #form.prefix) == form.prefix and form or nil
 end
 
--- A row that has counted nothing.
+-- An empty row.
 local function empty(place, form, moment)
   local row = {place, form, false, false, false, false, form.prefix, 0, moment}
   for i = NUMBERS, form.last do
@@ -105,7 +106,7 @@ local function empty(place, form, moment)
   return row
 end
 
--- Reads what stands behind the numbers: the counts of sliding windows, and the rest.
+-- Reads what follows the numbers: the counts of sliding windows, and the rest.
 local function read_tail(row)
   local raw, form, counts = row[RAW], row[FORM], {}
   row.counts = counts
@@ -123,7 +124,7 @@ local function read_tail(row)
   return row
 end
 
--- How many bytes the counts of sliding windows have.
+-- The size of the counts of all sliding windows in bytes.
 local function counts_bytes(row)
   local form, bytes = row[FORM], 0
   for i = 1, form.cells and #form.limits or 0 do
@@ -134,7 +135,7 @@ local function counts_bytes(row)
   return bytes
 end
 
--- The counts of a sliding window; read from the row when they are needed.
+-- The counts of a sliding window, read from the row on demand.
 function counts_of(row, at)
   return (row.counts or read_tail(row).counts)[at] or ''
 end
@@ -146,7 +147,7 @@ function set_counts(row, at, counts)
   row.counts[at] = counts
 end
 
--- The row in a string of a form, or nil if it is not of that form.
+-- Decodes a string of a form into a row; nil if it does not have that form.
 local function decode(place, raw, form, terms)
   local bytes, last = form.bytes, form.last
   if #raw < bytes then
@@ -181,7 +182,7 @@ local function decode(place, raw, form, terms)
   return row
 end
 
--- What keeps decisions, apart from numbers, when one row takes the place of another.
+-- Copies what a row keeps besides its numbers, when it replaces another row.
 local function take_place(row, old)
   row.lock, row.open, row.open_until, row.forgotten = old.lock, old.open, old.open_until, old.forgotten
   row.given = old.given
@@ -190,8 +191,8 @@ local function take_place(row, old)
   return row
 end
 
--- For each limit, the place among others of the one that has counted for it: the same, else one of the
--- same kind. The second answer says which are the same.
+-- For each limit, the index of the limit among others whose usage it takes over: the same limit, else one of
+-- the same kind. The second result says which are the same.
 local function match(limits, others)
   local found, same, taken = {}, {}, {}
   for i, limit in ipairs(limits) do
@@ -228,7 +229,7 @@ end
 local function convert(old, form, moment)
   local row = take_place(empty(old[PLACE], form, moment), old)
   local old_form = old[FORM]
-  if #old_form.limits == 0 then -- only a lock, made by hand when there was no row
+  if #old_form.limits == 0 then -- only a lock that was set by hand without a row
     row.old_logs, row[WRITTEN] = nil, 0
     recount_logs(row)
     return row
@@ -239,11 +240,11 @@ local function convert(old, form, moment)
       limit:convert(row, form.at[i], old_form.limits[found[i]], old, old_form.at[found[i]], moment)
     end
   end
-  row.is_old = true -- a log still has what has left its window
+  row.is_old = true -- its log may still hold entries outside the window
   return row
 end
 
--- How long the state of these terms can matter.
+-- How long a counted call under these terms can affect decisions.
 local function horizon(terms)
   local longest = terms.horizon
   for _, limit in ipairs(terms.calendars) do
@@ -269,7 +270,7 @@ local function exhausted(old, form)
   return row
 end
 
--- The row of an account as it is in Redis, under its own form; given a form, under that if it can be.
+-- The row of an account as stored, in its own form; in the given form if possible.
 local function load(place, raw, form)
   local row
   if raw then
@@ -291,7 +292,7 @@ local function load(place, raw, form)
   return row
 end
 
--- Brings a row to now and under terms. Writes nothing.
+-- Converts a row to the current time and to terms. Writes nothing.
 local function bring(row, terms)
   local form = terms.form
   if row[WRITTEN] > now and row[WRITTEN] - now > horizon(terms) then
@@ -308,12 +309,12 @@ local function bring(row, terms)
   return row
 end
 
--- The clock as a row sees it.
+-- The time of the account: never before the row was written.
 local function time_of(row)
   return row[WRITTEN] > now and row[WRITTEN] or now
 end
 
--- Puts the logs of a row that took the place of another where they belong.
+-- Renames the logs of a row that replaced another one.
 local function move_logs(row)
   local form, key, moved = row[FORM], keys[row[PLACE]], {}
   for i, limit in ipairs(form.limits) do
@@ -356,8 +357,8 @@ local function is_used(row)
   return false
 end
 
--- Says that a row is about to be changed. Only a row that is odd has or had a lock, a reservation or
--- forgotten usage, or took the place of another.
+-- Prepares a row for a change. Only an odd row has or had a lock, a reservation or forgotten usage, or replaced
+-- another.
 function change(row)
   row[BACK] = false
   if row[CHANGED] and not row.old_logs then
@@ -375,15 +376,15 @@ function change(row)
     row.open, row.open_until, row.tail = nil, nil, true
   end
   if (row.forgotten or row.given) and not is_used(row) then
-    row.forgotten, row.tail = now, true -- what was taken before has come back
+    row.forgotten, row.tail = now, true -- all that was taken before is available again
   end
   if row.is_old then
     advance(row, time_of(row))
   end
 end
 
--- Brings all numbers to a moment, so that the row can be written at it. `used` is what counts then, of each
--- limit, if that is known.
+-- Brings all numbers up to a time, just before the row is written. `used` is the usage of each limit at that
+-- time, if known.
 function advance(row, moment, used)
   local form = row[FORM]
   local limits, at = form.limits, form.at
@@ -406,7 +407,7 @@ local function unlink_logs(row)
   end
 end
 
--- Removes the logs of a row that is not there.
+-- Removes the logs of a missing row.
 local function unlink_lost_logs(row)
   local logs = {}
   for i = 1, MOST_LOGS do
@@ -415,8 +416,7 @@ local function unlink_lost_logs(row)
   unless_away('UNLINK', unpack(logs))
 end
 
--- Forgets what was used. What was taken before cannot be given back any more. What others have open stays so, if
--- asked for, until they settle it.
+-- Forgets the usage. Earlier takes cannot be refunded any more. Open reservations stay open if `keeps_open`.
 local function forget_usage(row, keeps_open)
   if row.is_new then
     unlink_lost_logs(row)
@@ -432,10 +432,10 @@ local function forget_usage(row, keeps_open)
     row.open, row.open_until = nil, nil
   end
   row.tail, row.odd = true, true
-  row[WRITTEN], row.forgotten = 0, now -- nothing is used, so time need not stand still
+  row[WRITTEN], row.forgotten = 0, now -- nothing is used, so the time of the account need not stand still
 end
 
--- What reservations hold whose fate is open.
+-- The cost of the reservations that are open.
 local function open(row)
   return row.open_until and row.open_until > now and row.open or 0
 end
@@ -446,14 +446,14 @@ local function reserve(row, cost, till)
   row.tail, row.odd = true, true
 end
 
--- Closes a reservation, unless its hold is over.
+-- Closes a reservation, unless it has ended.
 local function close(row, cost, till)
   if till > now and row.open_until then
     row.open, row.tail = max(0, open(row) - cost), true
   end
 end
 
--- Whether every limit has room for a cost, were everything open given back.
+-- Whether a cost would fit every limit if all open reservations were refunded.
 local function fits_without_open(row, cost)
   local time, held, form = time_of(row), open(row), row[FORM]
   for i, limit in ipairs(form.limits) do
@@ -473,7 +473,7 @@ local function lock_left(row)
   return min(lock.till - now, lock.till - lock.from)
 end
 
--- Whether nothing in a row could change a decision any more. What calendar windows have counted may.
+-- Whether a row can no longer affect any decision. Usage of calendar windows always may.
 local function is_spent(row)
   local form, time, lock = row[FORM], time_of(row), row.lock
   if lock and now <= lock.till + lock.memory or time > now or open(row) > 0 then
@@ -487,7 +487,7 @@ local function is_spent(row)
   return true
 end
 
--- When everything in a row has come back, and its lock is forgotten.
+-- When the whole quota is available again and the lock is forgotten.
 local function ends(row)
   local last = row[BACK]
   if not last then
@@ -504,12 +504,12 @@ local function ends(row)
   return row.lock and max(last, row.lock.till + row.lock.memory) or last
 end
 
--- Whether there is anything to keep behind the numbers and counts of a row.
+-- Whether anything must be stored after the numbers and counts.
 local function has_rest(row)
   return row.lock or row.open_until or row.forgotten or row.given
 end
 
--- What stands behind the numbers of a row.
+-- What is stored after the numbers of a row.
 local function tail_of(row)
   local form, parts = row[FORM], {}
   for i = 1, form.cells and #form.limits or 0 do
@@ -526,7 +526,7 @@ local function tail_of(row)
   return table.concat(parts)
 end
 
--- Writes a whole row. `millis` is its TTL, or nil if that stays.
+-- Writes a whole row. `millis` is its TTL, or nil to keep it.
 local function write(row, millis)
   local key, form, old = keys[row[PLACE]], row[FORM], row[RAW]
   local value = pack(form.format, unpack(row, SHAPE, form.last)) .. tail_of(row)
@@ -539,7 +539,7 @@ local function write(row, millis)
   elseif not row.is_new then
     call('SET', key, value, 'PX', text(millis))
   elseif not call('SET', key, value, 'PX', text(millis), 'NX') then
-    foreign = foreign + 1 -- there is something, but no string
+    foreign = foreign + 1 -- the key has another type
     call('DEL', key)
     call('SET', key, value, 'PX', text(millis))
   end
@@ -549,12 +549,12 @@ local function write(row, millis)
   end
 end
 
--- Writes a row that has changed, with a TTL that outlives what it remembers.
+-- Writes a changed row, with a TTL that covers what it remembers.
 function flush(row)
   local form = row[FORM]
   row[CHANGED] = false
   if form.logs > 0 then
-    row.is_flushed = true -- what is asked of its entries meanwhile must not begin anew
+    row.is_flushed = true -- reading its entries meanwhile must not flush it again
   end
   if row.drops then
     remove_entries(row)
@@ -574,7 +574,7 @@ function flush(row)
     row[LIVES], millis = lasts / 1000000, ceil_div(lasts - now, 1000)
   end
   if row[RAW] and not (millis or row.counts or row.tail) then
-    -- What stands before and behind the numbers stays.
+    -- What comes before and after the numbers is unchanged.
     call('SETRANGE', keys[row[PLACE]], form.before_written, pack(form.from_written, unpack(row, WRITTEN, form.last)))
   else
     write(row, millis)

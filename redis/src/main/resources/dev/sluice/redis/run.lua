@@ -1,12 +1,12 @@
--- The one entry: what FCALL and EVALSHA run.
+-- The entry point of FCALL and EVALSHA.
 --
--- KEYS   every account once, and the keys under which calls with an id are remembered, in any order. Behind
---        them, in a Cluster, every other key that is touched. A place is an index into KEYS.
--- ARGV   mode       w, or r if nothing may be written: then only denials are final
---        now        microseconds to use as the clock, or 0 for Redis' own (the rule outside tests)
+-- KEYS   every account once, and the keys of calls with an id, in any order. In a Cluster, all other keys
+--        that are touched follow. A place is an index into KEYS.
+-- ARGV   mode       w, or r if the call must not write; then only denials are final
+--        now        microseconds to use as the clock; 0, except in tests, for the clock of Redis
 --        the rest   operations, each a letter and its arguments: see `operations`
--- Reply  whole numbers of 7 bytes, the lowest first: the clock, how many values under our keys were
---        not ours and have been replaced; then for each operation what became of it
+-- Reply  whole numbers of 7 bytes, little-endian: the clock, how many values under our keys were not
+--        ours and were replaced; then the result of each operation
 
 local words, cursor
 
@@ -19,7 +19,7 @@ local function number()
   return tonumber(word())
 end
 
--- Places in a word: two characters each, the lower seven bits first.
+-- Parses places in one argument: two characters each, the lower seven bits first.
 local function places()
   local encoded, found, n = word(), {}, 0
   for i = 1, #encoded, AT_ONCE do
@@ -33,10 +33,13 @@ local function places()
 end
 
 -- Terms: parts joined by '|'
---   d,d,…        lock durations, or nothing;   memory     lock memory;   0 or 1   locks when used up
---   0 or 1       denied calls count;   reason     what a lock is announced with, percent-encoded
+--   d,d,…        lock durations, or nothing
+--   memory       for how long after its end a lock still lengthens the next one
+--   0 or 1       1 locks when a limit is used up, 0 when a call is denied
+--   0 or 1       1 if denied calls count
+--   reason       the reason of a lock, percent-encoded
 --   limits       b,capacity,units per token,units per micro,debt     s,limit,window,precision
---                l,limit,window     f,limit,cycle,length or, of a calendar, 0 and start,end,start,end,…
+--                l,limit,window     f,limit,cycle,length or, for a calendar, 0 and start,end,start,end,…
 local function parsed_terms(encoded)
   local fields, limits, calendars = {}, {}, {}
   for field in (encoded .. '|'):gmatch('([^|]*)|') do
@@ -65,7 +68,7 @@ local function parsed_terms(encoded)
   return terms
 end
 
--- What parsing made of a text. A library knows it from earlier calls; a script forgets it.
+-- Caches parsed texts. A library keeps the cache between calls; a script does not.
 local MOST_KNOWN = 1000
 local known, known_count = {}, 0
 
@@ -85,9 +88,9 @@ local function terms()
   return once(parsed_terms, word())
 end
 
--- A plan, whose accounts do not matter: lines
---   intent hold                    T take, P peek, R record, V reserve; microseconds, or 0 if it does not reserve
---   cost enforced rule terms       for each charge; 1 or 0; the number of its rule in the plan
+-- A plan without its accounts: lines
+--   intent hold                    T take, P peek, R record, V reserve; microseconds, or 0 without a reservation
+--   cost enforced rule terms       for each charge; enforced is 1 or 0, rule its number in the plan
 local function parsed_plan(encoded)
   local charges = {}
   for line in encoded:gmatch('[^\n]+') do
@@ -106,29 +109,29 @@ local function parsed_plan(encoded)
 end
 
 local operations = {
-  -- J   judge: a plan; the places of the accounts, for as many such plans as there are accounts, one after the
-  --     other. Reply for each plan PLAINLY and for each charge what `take_plainly` tells; or ALLOWED or DENIED,
-  --     when it was judged, and for each charge what `tell` tells; or why nothing was done
+  -- J   decide plans that differ only in their accounts: a plan; the places of the accounts of each plan in turn.
+  --     Reply for each plan PLAINLY and for each charge the numbers of `take_plainly`; or ALLOWED or DENIED, the
+  --     time of the decision, and for each charge the numbers of `tell`; or why nothing was done
   J = function()
     local charges, accounts = once(parsed_plan, word()), places()
     for from = 0, #charges > 0 and #accounts - 1 or -1, max(1, #charges) do
       judge(charges, accounts, from)
     end
   end,
-  -- I   judge a call with an id: a plan; the place of the key of the call, then those of the accounts; digests
-  --     of its question and of its charges; how long to remember it at least (microseconds). Reply as to J, in
+  -- I   decide a call with an id: a plan; the place of the key of the call, then those of the accounts; digests
+  --     of its question and of its charges; how long to remember it at least (microseconds). Reply as for J, in
   --     the long form
   I = function()
     local charges = once(parsed_plan, word())
     judge_named(charges, places(), word(), word(), number())
   end,
-  -- S   settle: the receipt's id, when it was taken, by when it had locked at the latest, until when it is
-  --     open or 0, until when it can be given back, 1 if it undoes a take that no caller knows of, the key
-  --     of its call or nothing, how many accounts; for each: terms, cost taken, actual cost, 1 if this call
-  --     locked it, 1 if it is forgiven, what its account had given back, and for each limit its mark and the
-  --     mark's number; then their places.
-  --     Reply 0 if done before or too late; else 1, and for each account what could not be charged and the end
-  --     of its lock, or 0
+  -- S   settle a receipt: its id, when it was taken, the latest time at which it can have locked, until when it is
+  --     open or 0, until when it can be refunded, 1 if it undoes a take that no caller knows of, the key of its
+  --     call or nothing, the number of accounts. For each account: terms, cost taken, actual cost, 1 if this call
+  --     locked it, 1 if it is forgiven, the `given` of its receipt entry, and for each limit the time and the
+  --     number of its mark. Then the places of the accounts.
+  --     Reply 0 if it was settled before or is too late; else 1, and for each account what could not be charged
+  --     and the end of its lock, or 0
   S = function()
     local receipt = {
       id = word(), taken_at = number(), locked_by = number(), open_till = number(), good_till = number(),
@@ -145,7 +148,7 @@ local operations = {
       end
       receipt.charges_more = receipt.charges_more or entry.actual > entry.cost
       entries[i] = entry
-      horizon(entry.terms) -- asks for rounds that are not there
+      horizon(entry.terms) -- notes a missing calendar window
     end
     local accounts = places()
     if lacking_round then
@@ -155,14 +158,14 @@ local operations = {
       reply(settle(receipt, entries, accounts))
     end
   end,
-  -- C   all slots of a call have answered, so what it took here is open no longer: until when it would be,
-  --     how many accounts, for each: terms, cost taken; then their places. Reply for each the end of the lock
-  --     to which that led, or 0
+  -- C   confirm what a call took here, after all its slots have answered: until when it would be held, the
+  --     number of accounts, for each: terms, cost taken; then their places. Reply for each account the end of the
+  --     lock that this causes, or 0
   C = function()
     local open_till, entries = number(), {}
     for i = 1, number() do
       entries[i] = {terms = terms(), cost = number()}
-      horizon(entries[i].terms) -- asks for rounds that are not there
+      horizon(entries[i].terms) -- notes a missing calendar window
     end
     local accounts = places()
     if lacking_round then
@@ -177,7 +180,7 @@ local operations = {
       reply(entry.locks and entry.row.lock.till or 0)
     end
   end,
-  -- X   reset: the place. Reply 1 if there was anything
+  -- X   reset: the place. Reply 1 if it had usage or a lock
   X = function()
     local row = row_of(places()[1], nil)
     local key, was = keys[row[PLACE]], not is_spent(row)
@@ -188,7 +191,7 @@ local operations = {
     announce_refund(key)
     reply(was and 1 or 0)
   end,
-  -- K   lock by hand: the place, microseconds, reason (percent-encoded). Reply the end
+  -- K   lock by hand: the place, microseconds, reason (percent-encoded). Reply the end of the lock
   K = function()
     local row, length, reason = row_of(places()[1], nil), number(), word()
     local key, before = keys[row[PLACE]], row.lock
@@ -204,8 +207,8 @@ local operations = {
     announce_lock(row, reason)
     reply(row.lock.till)
   end,
-  -- U   lift the lock: the place, 1 if the usage that led to it and the locks before it stay. Reply 1 if it was
-  --     locked
+  -- U   lift the lock: the place, 1 to keep the usage that led to it and the memory of earlier locks. Reply 1 if
+  --     it was locked
   U = function()
     local row, keeps = row_of(places()[1], nil), word() == '1'
     local key, was = keys[row[PLACE]], lock_left(row) > 0
@@ -224,8 +227,8 @@ local operations = {
   end,
 }
 
-local MOST_KEYS_READ = 4000 -- Lua hands a function no more than some thousand arguments
-local format_of_all = '<' -- of as many numbers as are packed at once
+local MOST_KEYS_READ = 4000 -- Lua passes at most some thousand arguments to a function
+local format_of_all = '<' -- the format of AT_ONCE numbers, made in the first call
 
 -- The reply as one string.
 local function packed()
@@ -255,7 +258,7 @@ local function run(given_keys, given_words)
     now = tonumber(words[2])
   end
   if #keys <= MOST_KEYS_READ then
-    values = call('MGET', unpack(keys)) -- gives nothing for what is no string
+    values = call('MGET', unpack(keys)) -- returns nothing for values that are no strings
   end
   local operation = word()
   while operation do

@@ -1,13 +1,13 @@
--- Settles what was taken: gives back, charges more, forgives, closes reservations.
+-- Settles receipts: refunds, charges more, forgives usage, closes reservations.
 
-local RESEND = 10000000 -- a settlement comes again within half of that, if it does
+local RESEND = 10000000 -- a settlement is sent again within half of that, if at all
 
 local function is_settled(done, name)
   local till = on_set('ZSCORE', done, name)
   return till and tonumber(till) > now
 end
 
--- Closes a reservation and gives back what is left of it, or of a take.
+-- Closes a reservation and refunds what is left of it, or of a take.
 local function confirm(entry, open_till)
   local row, terms, back = entry.row, entry.terms, entry.cost - entry.actual
   local may_lock = terms.locks_on_limit and #terms.locks > 0 and open_till > now
@@ -39,7 +39,7 @@ local function confirm(entry, open_till)
       row.given, row.tail, row.odd = (row.given or 0) + counted_on, true, true
     end
     if not is_used(row) then
-      row[WRITTEN], row.drops = 0, nil -- there is nothing that the clock could bring back too early
+      row[WRITTEN], row.drops = 0, nil -- nothing is used, so the time of the account need not stand still
       unlink_logs(row)
     end
   end
@@ -50,7 +50,7 @@ local function confirm(entry, open_till)
   entry.row = row
 end
 
--- Settles one account. Says what could not be charged.
+-- Settles one account. Returns what could not be charged.
 local function settle_row(entry, open_till, is_late)
   local row, uncharged = entry.row, 0
   if not is_late then
@@ -79,8 +79,8 @@ local function settle_row(entry, open_till, is_late)
   return uncharged
 end
 
--- Settles a receipt. Says 0 if nothing was done, else 1 and for each account what could not be charged and the
--- end of its lock, or 0.
+-- Settles a receipt. Returns 0 if nothing was done, else 1 and for each account what could not be charged and
+-- the end of its lock, or 0.
 local function settle(receipt, entries, places)
   local done, name = settled_place(receipt.id, receipt.taken_at, places, 1)
   local is_late = now >= receipt.good_till
@@ -95,11 +95,11 @@ local function settle(receipt, entries, places)
     told[2 * i] = lock_left(row) > 0 and row.lock.till or 0
     is_all_back, is_something = is_all_back and entry.actual == 0, is_something or entry.cost > 0
   end
-  -- Nothing counts for the id of a call that was given back: it is judged if it comes again.
+  -- After a full refund the id of a call is forgotten: if it is sent again, it is decided anew.
   if is_all_back and is_something and #receipt.id == NAMED_ID_LENGTH and receipt.call_key ~= '' then
     local key = receipt.call_key .. sub(receipt.id, 1, CALL_DIGITS)
     local seen = recall(key, '', {})
-    -- In a Cluster each slot has judged by its own clock, which the marks tell.
+    -- In a Cluster each slot has decided by its own clock, which the marks contain.
     if seen and (seen.judged_at == receipt.taken_at or seen.judged_at == entries[1].marks[1][1]) then
       forget_call(key)
     end

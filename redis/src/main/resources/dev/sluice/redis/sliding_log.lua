@@ -1,20 +1,20 @@
--- Sliding log: in any interval of length `window` it admits at most its limit, and it denies a call only
--- if admitting it would break that.
+-- Sliding log: admits at most its limit in any interval of length `window`, and denies a call only if admitting
+-- it would exceed that.
 --
--- Three numbers: what was used when the row was written, the time of the oldest entry that this counts (or
--- earlier), and the number of the newest. Beside the row the entries, a sorted set: score = when,
--- member = number:weight, or the number alone if it weighs 1. A call is one entry, whatever it costs. Later
--- entries have higher numbers. The first log of a row lies under its key with !log1 behind it, and so on.
+-- Three numbers: the usage when the row was written, the time of the oldest entry that counts (or an earlier
+-- time), and the number of the newest entry. The entries are in a sorted set beside the row: score = time,
+-- member = number:weight, or only the number if the weight is 1. A call is one entry, whatever it costs. Later
+-- entries have higher numbers. The key of the first log of a row is the key of the row and !log1, and so on.
 --
--- Entries before the oldest are no longer counted. They are removed a few at a time, so that no call has to
--- pay for all. What is counted is always in the row first: entries are written after the row, and
--- removed before it (`write_entries`, `remove_entries`). An error in between leaves a row that counts too
--- much, never too little.
+-- Entries before the oldest no longer count. They are removed a few at a time, so that no call has to pay for
+-- all. The row always counts at least what is in the log: entries are written after the row and removed before
+-- it (`write_entries`, `remove_entries`). An error in between leaves a row that counts too much, never too
+-- little.
 
 local sliding_log = {letter = 'l', code = 4, width = 3, format = 'I7I7I7', bytes = 21, parameters = 1}
-local AT_ONCE = 200 -- entries that are read or removed in one go
+local AT_ONCE = 200 -- entries that are read or removed at once
 
--- limit, window
+-- Arguments: limit, window.
 function sliding_log.limit(quota, window)
   return {
     kind = sliding_log, quota = quota, scale = 1, most = quota, debt = 0, window = window,
@@ -26,7 +26,7 @@ function sliding_log.of_shape(window)
   return sliding_log.limit(0, window)
 end
 
--- The key of the entries. A row that was converted still finds them where they were.
+-- The key of the entries. A row that was converted still finds them under the old key.
 local function log_of(row, at)
   return row.logs and row.logs[at] or keys[row[PLACE]] .. row[FORM].suffixes[at]
 end
@@ -35,23 +35,23 @@ local function name_of(number, weight)
   return weight == 1 and text(number) or text(number) .. ':' .. text(weight)
 end
 
--- The number and the weight of an entry. What is not ours weighs 1.
+-- The number and the weight of an entry. An entry that is not ours weighs 1.
 local function entry(name)
   local number, weight = name:match('^(%d+):?(%d*)$')
   return tonumber(number) or 0, tonumber(weight) or 1
 end
 
--- Runs a command on the entries, as they are after all that this call has done to them so far.
+-- Runs a command on the entries, after writing what this call has changed so far.
 local function on_entries(command, row, at, ...)
   if (row.adds or row.drops) and not row.is_flushed then
     flush(row)
-    row[CHANGED] = true -- it may be in the middle of a change
+    row[CHANGED] = true -- the row may be in the middle of a change
   end
   return on_set(command, log_of(row, at), ...)
 end
 
--- Calls a function with number, weight, time and name of each entry between two scores, the oldest first,
--- until it answers true. It reads on from the time of the last entry, as ranks are slow to find.
+-- Calls a function with number, weight, time and name of each entry between two scores, oldest first, until it
+-- returns true. It continues from the time of the last entry, because ranks are slow to find.
 local function each_entry(row, at, from, till, skipped, visit)
   local last, of_last = nil, 0
   repeat
@@ -70,8 +70,7 @@ local function each_entry(row, at, from, till, skipped, visit)
   until #some < 2 * AT_ONCE
 end
 
--- Counts in the row what is in the log, of which it is no part: a row that was lost or is not ours does not
--- forget its log.
+-- Recounts the log into a row that does not include it: if a row is lost or not ours, its log is still valid.
 function sliding_log.recount(limit, row, at)
   each_entry(row, at, '(' .. text(now - limit.window), '+inf', 0, function(number, weight, time)
     if row[at] == 0 then
@@ -81,13 +80,13 @@ function sliding_log.recount(limit, row, at)
   end)
 end
 
--- Where the entries begin that count at a moment, as a bound for Redis.
+-- The lower bound, for Redis, of the entries that count at a time.
 local function first_counting(limit, row, at, now)
   local cutoff = now - limit.window
   return row[at + 1] > cutoff and text(row[at + 1]) or '(' .. text(cutoff)
 end
 
--- What has left the window since the row was written. Where all entries weigh 1, it is enough to count them.
+-- What has left the window since the row was written. If all entries weigh 1, counting them is enough.
 local function gone(limit, row, at, now)
   local cutoff = now - limit.window
   if row[at] == 0 or row[at + 1] > cutoff then
@@ -140,7 +139,7 @@ function sliding_log.add(limit, row, at, now, amount)
   return number
 end
 
--- Takes an entry out of the log, or makes it lighter.
+-- Removes an entry from the log, or reduces its weight.
 local function lighten(row, at, name, number, time, weight, less)
   local drops = row.drops or {}
   row.drops = drops
@@ -149,8 +148,8 @@ local function lighten(row, at, name, number, time, weight, less)
   }
 end
 
--- Entries of an earlier time than the first that stays are passed over by moving the oldest; those of the
--- same time are taken out. Where all entries weigh 1, the first that stays is found by its rank.
+-- Entries before the first that stays are skipped by moving the oldest time; those of the same time are
+-- removed. If all entries weigh 1, the first that stays is found by its rank.
 function sliding_log.drop(limit, row, at, amount)
   local left, from, of_same_time = amount, text(row[at + 1]), {}
   if on_entries('ZCOUNT', row, at, from, '+inf') == row[at] then
@@ -174,8 +173,8 @@ function sliding_log.drop(limit, row, at, amount)
   row[at], row.trims = row[at] - amount, true
 end
 
--- If every entry weighs 1, the one that makes room is found by its rank. If there are fewer entries than
--- the row counts, some were lost: the row is put right.
+-- If all entries weigh 1, the one that makes room is found by its rank. If the log has fewer entries than the
+-- row counts, some were lost: the row is corrected.
 function sliding_log.opens_after(limit, row, at, now, amount)
   if row.exhausts then
     return limit.window
@@ -205,13 +204,13 @@ function sliding_log.reset_after(limit, row, at, now, used)
     return row[at] == 0 and 0 or limit.window
   end
   if row.adds then
-    return limit.window -- the newest is of now
+    return limit.window -- the newest entry is from now
   end
   local newest = on_entries('ZRANGE', row, at, -1, -1, 'WITHSCORES')
   return max(0, tonumber(newest[2] or 0) + limit.window - now)
 end
 
--- An entry that a record has pushed out in part weighs less than it did.
+-- An entry that a record has partly displaced weighs less than it did.
 function sliding_log.give_back(limit, row, at, now, amount, mark, number, cost)
   if mark <= now - limit.window or mark < row[at + 1] then
     return
@@ -233,15 +232,15 @@ function sliding_log.give_back(limit, row, at, now, amount, mark, number, cost)
   end
 end
 
--- The entries know their time: another window looks at more of them, or at fewer.
+-- Entries keep their time, so another window simply sees more or fewer of them.
 function sliding_log.convert(limit, row, at, from, old, old_at, now)
   row[at], row[at + 1], row[at + 2] = old[old_at], old[old_at + 1], old[old_at + 2]
   row.logs = row.logs or {}
   row.logs[at] = log_of(old, old_at)
 end
 
--- Removes what is no longer counted, before the row is written. What takes an entry's place is added first:
--- a set that is empty for a moment loses its TTL, and while its slot moves, it cannot be written any more.
+-- Removes what no longer counts, before the row is written. Replacements are added first: a set that is empty
+-- for a moment loses its TTL, and cannot be written again while its slot moves.
 local function remove_entries(row)
   local drops = row.drops
   row.drops = nil
@@ -253,7 +252,7 @@ local function remove_entries(row)
   end
 end
 
--- Writes what is counted in addition, after the row. The logs end with their row, whose end may have moved.
+-- Writes new entries, after the row. Logs expire with their row, whose TTL may have changed.
 local function write_entries(row, has_moved)
   local adds, millis = row.adds, ceil_div(row[LIVES] * 1000000 - now, 1000)
   row.adds = nil
@@ -275,7 +274,7 @@ local function write_entries(row, has_moved)
           on_set('ZREMRANGEBYRANK', log, 0, min(before, AT_ONCE) - 1)
         end
       end
-      -- It may be new, or one that was lost and is new again.
+      -- The log may be new, or new again after it was lost.
       if (unless_away('PTTL', log) or millis) < millis - 1000 then
         call('PEXPIRE', log, text(millis))
       end

@@ -1,14 +1,14 @@
--- Sliding window: in any interval of length `window` it admits at most its limit.
+-- Sliding window: admits at most its limit in any interval of length `window`.
 --
--- Three numbers: what was used when the row was written, what of it in the part of that moment, and how many
--- closed parts there are before it. The counts of these stand behind the numbers of the row. Parts are
--- consecutive and of one precision each. A part counts in full while any moment of it lies within the
--- window, so what was used comes back up to one precision late. A call in the part of the one before it
--- touches only the numbers.
+-- Three numbers: the usage when the row was written, how much of it is in the newest part, and how many closed
+-- parts there are before it. The counts of the closed parts are behind the numbers of the row. Parts are
+-- consecutive and one precision long. A part counts in full while any moment of it is within the window, so
+-- usage becomes available again up to one precision late. A call in the same part as the call before touches
+-- only the numbers.
 
 local sliding_window = {letter = 's', code = 3, width = 3, format = 'I7I7I2', bytes = 16, parameters = 3}
 
--- limit, window, precision. A count has four bytes if that is enough for the limit.
+-- Arguments: limit, window, precision. A count has four bytes if that is enough for the limit.
 function sliding_window.limit(quota, window, precision, bytes)
   bytes = bytes or (quota < 2147483648 and 4 or 7)
   return {
@@ -23,7 +23,7 @@ function sliding_window.of_shape(window, precision, bytes)
   return sliding_window.limit(0, window, precision, bytes)
 end
 
--- The part of a moment, which may lie before the epoch.
+-- The part that contains a time, which may be before the epoch.
 local function part(limit, moment)
   if moment < 0 then
     return -ceil_div(-moment, limit.precision)
@@ -36,19 +36,19 @@ local function leaves_at(limit, part)
   return (part + 1) * limit.precision - 1 + limit.window
 end
 
--- The first part that the row has a count of.
+-- The first part that has a count in the row.
 local function first_part(limit, row, at)
   return part(limit, row[WRITTEN]) - row[at + 2]
 end
 
--- Whether, since the row was written, no part can have closed or left: parts leave in the last microsecond
--- of another, if a window is a whole number of them.
+-- Whether no part can have closed or left the window since the row was written. If the window is a whole number
+-- of parts, a part leaves in the last microsecond of another.
 local function is_unmoved(limit, row, now)
   local written = row[WRITTEN]
   return limit.is_even and rest(written, limit.precision) + now - written < limit.precision - 1
 end
 
--- How many closed parts have left the window; one more if the newest has, too.
+-- How many closed parts have left the window, plus one if the newest has left, too.
 local function parts_gone(limit, row, at, now)
   if now == row[WRITTEN] then
     return 0
@@ -57,7 +57,7 @@ local function parts_gone(limit, row, at, now)
   return max(0, min(row[at + 2] + 1, oldest - first_part(limit, row, at)))
 end
 
--- The i-th count, from 0; the last is that of the newest part.
+-- The i-th count, from 0; the last one is that of the newest part.
 local function count_of(limit, row, at, i)
   if i == row[at + 2] then
     return row[at + 1]
@@ -98,13 +98,13 @@ function sliding_window.advance(limit, row, at, now, used)
   end
   row[at] = used
   if used == 0 then
-    set_counts(row, at, '') -- first: it may have to read the counts, which row[at + 2] tells the end of
+    set_counts(row, at, '') -- first, because reading the counts needs row[at + 2]
     row[at + 1], row[at + 2] = 0, 0
     return
   end
   local counts = sub(counts_of(row, at), left * limit.bytes + 1)
   if new > 0 then
-    local closed = min(row[at + 1], limit.largest) -- more than it allows, after a change
+    local closed = min(row[at + 1], limit.largest) -- after a change of rules it may exceed the limit
     counts = counts .. pack(limit.cell, closed) .. rep('\0', (new - 1) * limit.bytes)
     row[at], row[at + 1] = row[at] - row[at + 1] + closed, 0
   end
@@ -164,7 +164,7 @@ function sliding_window.give_back(limit, row, at, now, amount, mark)
   end
 end
 
--- Each count moves to the part of its latest possible moment, so it leaves no sooner.
+-- Each count moves to the part of its latest possible time, so it leaves the window no earlier.
 function sliding_window.convert(limit, row, at, from, old, old_at, now)
   row[WRITTEN] = 0
   for i = parts_gone(from, old, old_at, now), old[old_at + 2] do

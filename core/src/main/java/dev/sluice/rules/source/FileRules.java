@@ -19,28 +19,28 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The rules in a file, followed while it changes: what is saved is in force within a second.
+ * The rules in a file. A saved change is in force within a second.
  *
- * <p>A bad file is refused as a whole; the rules from before stay in force, the mistakes are logged
- * and told by {@link #failure()}. Thread-safe.
+ * <p>An invalid file is refused as a whole: the rules from before stay in force, and the mistakes
+ * are logged and returned by {@link #failure()}. Thread-safe.
  */
 public final class FileRules implements RuleSource {
   /*
-   * The operating system's news about the directory make it quick. They do not tell everything: a
-   * symlink may lead to a directory that nobody watches (Kubernetes swaps the link "..data" beside
-   * the file), and some file systems send none. So a look at the real path, the time, the size and
-   * the file's key is taken every POLL, too, and after any news.
+   * Events of the operating system make it fast, but they are not complete. A symlink may lead to a
+   * directory that is not watched (Kubernetes swaps the link "..data" beside the file), and some
+   * file systems send no events. So every POLL, and after any event, the real path, the
+   * modification time, the size and the file key are compared.
    *
    * A file that is written in place can be read half written, and half a rule file may be a good
-   * one. So a change is read only once the look has stayed the same for SETTLE, and what was read
-   * counts only if the look is the same afterwards. A file that was renamed into place is complete;
-   * it is known by its new key and is read at once. The pause has another use: a later change then
-   * has a later time, however coarse the file system's clock is.
+   * one. So a change is read only after the file has looked the same for SETTLE, and the result
+   * counts only if it still looks the same afterwards. A file that was renamed into place is
+   * complete: its new key shows that, and it is read at once. The pause also ensures that a later
+   * change has a later modification time, however coarse the clock of the file system is.
    *
-   * A file that could not be read is tried again with every look, as nothing in a look says that
-   * one may read it now. So is one that a check refused: the check may depend on other sources, and
-   * they change without a word to this one. What is no regular file is not opened: a FIFO would keep the thread for as
-   * long as nobody writes to it.
+   * A file that could not be read is tried again with every poll, because its attributes do not
+   * show when it becomes readable. The same holds for a file that a check refused, because the
+   * check may depend on other sources. Only regular files are opened: reading a FIFO would block
+   * until someone writes to it.
    */
   private static final Duration POLL = Duration.ofMillis(200);
   private static final Duration SETTLE = Duration.ofMillis(50);
@@ -49,14 +49,14 @@ public final class FileRules implements RuleSource {
 
   private final Path file;
   private final Standing standing;
-  private final DirectoryNews news;
+  private final DirectoryWatch directory;
   private final Function<Path, byte[]> reader;
   private final Thread thread;
   private volatile boolean closed;
   private Look seen;
   private boolean unread;
 
-  /** What a file looks like from outside. */
+  /** The attributes of a file that reveal a change. */
   private record Look(
       @Nullable Path real,
       @Nullable FileTime modified,
@@ -79,7 +79,7 @@ public final class FileRules implements RuleSource {
       }
     }
 
-    /** Whether another file has taken the place of this one, rather than this one been written. */
+    /** Whether the file was replaced by another one, rather than written in place. */
     boolean replacedBy(Look other) {
       return key != null && other.key != null && !key.equals(other.key);
     }
@@ -91,12 +91,16 @@ public final class FileRules implements RuleSource {
     this.seen = Look.at(file);
     Rules first = RuleFiles.parse(file.toString(), bytes());
     this.standing = new Standing(file.toString(), first, InstantSource.system());
-    this.news = new DirectoryNews(file.toAbsolutePath());
+    this.directory = new DirectoryWatch(file.toAbsolutePath());
     this.thread = new Thread(this::follow, "sluice-rules " + file.getFileName());
     thread.setDaemon(true);
   }
 
-  /** Reads a file and follows it; a file that is bad from the start is {@link RuleErrors}. */
+  /**
+   * Reads a rule file and watches it for changes.
+   *
+   * @throws RuleErrors if the file is invalid from the start
+   */
   public static FileRules watch(Path file) {
     return watch(file, RuleFiles::bytes);
   }
@@ -139,12 +143,12 @@ public final class FileRules implements RuleSource {
   }
 
   private void follow() {
-    try (news) {
+    try (directory) {
       while (!closed) {
         try {
           look();
         } catch (InterruptedException e) {
-          // Only closing ends the thread.
+          // Only close() ends the thread.
         } catch (Throwable e) {
           failed(e);
         }
@@ -152,19 +156,19 @@ public final class FileRules implements RuleSource {
     }
   }
 
-  /** Whatever was thrown, the file is looked at again. */
+  /** Reports an unexpected exception; the file is polled again afterwards. */
   private void failed(Throwable thrown) {
     unread = true;
     try {
       refuse(thrown.toString());
     } catch (Throwable again) {
-      // For want of memory perhaps; if it goes on, the next look tells of it.
+      // Perhaps memory ran out. If it persists, the next poll reports it.
     }
     LockSupport.parkNanos(POLL.toNanos());
   }
 
   private void look() throws InterruptedException {
-    boolean named = news.await(POLL);
+    boolean named = directory.await(POLL);
     Look look = Look.at(file);
     if (!look.equals(seen)) {
       seen = settled(look);
@@ -172,7 +176,7 @@ public final class FileRules implements RuleSource {
     } else if (named || unread) {
       load();
     } else {
-      // Others may write to the directory all the time.
+      // Other files in the directory may change all the time.
       Thread.sleep(BREATH.toMillis());
     }
   }
@@ -212,13 +216,13 @@ public final class FileRules implements RuleSource {
   }
 
   private void refuse(String reason) {
-    // Closing interrupts a read; that is no fault of the file.
+    // close() interrupts a read; that is no fault of the file.
     if (!closed && isStillAsSeen()) {
       standing.refuse(reason);
     }
   }
 
-  /** Whether what was read is not already changing again; if it is, it is read once more. */
+  /** Whether the file has not changed since it was read; if it has, it is read again. */
   private boolean isStillAsSeen() {
     return Look.at(file).equals(seen);
   }

@@ -16,19 +16,19 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
- * Several sources laid over one another: of two rules or facets of one name, the later one holds.
+ * Combines several sources. If two define a rule or facet of the same name, the later source wins.
  *
- * <p>Layers that do not fit together (a rule that counts by a facet which no layer names, unless
- * they are {@link #open}) are refused; what held before goes on. Thread-safe. Closing it closes the
- * layers.
+ * <p>Layers that do not fit together are refused, and the rules from before stay in force. An
+ * example is a rule that counts by a facet which no layer defines, unless the layers are {@link
+ * #open}. Thread-safe. Closing it closes the layers.
  */
 public final class LayeredRules implements RuleSource {
   /*
-   * A layer gives the same object for as long as its rules are the same, so a look at each layer
-   * tells whether anything changed, and the layers are put together only then.
+   * A layer returns the same object until its rules change. So comparing references shows whether
+   * anything changed, and only then are the layers combined.
    *
-   * A layer that can refuse a change refuses one that does not fit the others. So it says "in force"
-   * only of rules that are, and says what is wrong when the change comes, not at the next call.
+   * Each layer checks its changes against the others. So it reports "in force" only for rules that
+   * are, and reports a mistake when the change arrives, not at the next call.
    */
   private final List<RuleSource> layers;
   private final boolean open;
@@ -43,7 +43,7 @@ public final class LayeredRules implements RuleSource {
     requireOfEach(layers, together -> {});
   }
 
-  /** Has every layer check its changes together with what the others say at that time. */
+  /** Makes every layer check its changes together with the current rules of the others. */
   private void requireOfEach(List<RuleSource> layers, Consumer<Rules> check) {
     for (int i = 0; i < layers.size(); i++) {
       int changing = i;
@@ -58,18 +58,21 @@ public final class LayeredRules implements RuleSource {
     }
   }
 
-  /** Lays sources over one another, the one that wins last. */
+  /** Combines sources; the last one has the highest priority. */
   public static LayeredRules of(RuleSource... lowestFirst) {
     return new LayeredRules(List.of(lowestFirst), false);
   }
 
-  /** The same for code that supplies facets of its own: rules may count by those too. */
+  /**
+   * Combines sources whose rules may also count by undefined facets, which the calling code
+   * supplies.
+   */
   public static LayeredRules open(RuleSource... lowestFirst) {
     return new LayeredRules(List.of(lowestFirst), true);
   }
 
   @Override
-  @SuppressWarnings("ReferenceEquality") // a look on every decision must not compare the rules
+  @SuppressWarnings("ReferenceEquality") // every decision comes here; comparing rules would be slow
   public Rules rules() {
     List<Rules> known = parts;
     for (int i = 0; i < known.size(); i++) {
@@ -91,7 +94,7 @@ public final class LayeredRules implements RuleSource {
     return standing.rules();
   }
 
-  /** What is wrong with any layer, or between them; since the first of these began. */
+  /** The failures of all layers and between them, since the first of them began. */
   @Override
   public Optional<Failure> failure() {
     rules();

@@ -21,12 +21,11 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Rules that are fetched again and again, from a backend API for example.
+ * Rules that are fetched at a fixed interval, for example from a backend API.
  *
- * <p>While the backend fails or hangs the last good rules stay in force, and {@link #failure()}
- * says so. A fetch hangs when it takes longer than 10 seconds. One thread fetches, the first time
- * too, and only {@link #close} ends it. {@link RuleFiles#parse} turns a fetched text into rules.
- * Thread-safe.
+ * <p>While the backend fails or hangs, the last good rules stay in force, and {@link #failure()}
+ * says so. A fetch hangs if it takes longer than 10 seconds. One thread does all fetches until
+ * {@link #close}. {@link RuleFiles#parse} turns a fetched text into rules. Thread-safe.
  */
 public final class PolledRules implements RuleSource {
   private static final Duration SHORTEST = Duration.ofMillis(1);
@@ -64,19 +63,17 @@ public final class PolledRules implements RuleSource {
   }
 
   /**
-   * Fetches rules now, and then every interval.
+   * Fetches rules now, and then every interval. Throws what the first fetch throws.
    *
-   * <p>What the first fetch throws is thrown here. If it hangs, that is an {@link
-   * IllegalStateException}.
+   * @throws IllegalStateException if the first fetch hangs
    */
   public static PolledRules every(Duration interval, Supplier<Rules> backend) {
     return every(interval, backend, InstantSource.system(), PATIENCE);
   }
 
   /**
-   * Begins with the given rules, so that a backend that is away stops nobody from starting.
-   *
-   * <p>If the first fetch fails or hangs, they are in force, and {@link #failure()} says so.
+   * Starts with the given rules, so that an application can start while the backend is down. They
+   * stay in force until a fetch succeeds; {@link #failure()} says why.
    */
   public static PolledRules every(Duration interval, Supplier<Rules> backend, Rules first) {
     return every(interval, backend, first, InstantSource.system(), PATIENCE);
@@ -108,12 +105,12 @@ public final class PolledRules implements RuleSource {
     try {
       rules.start();
     } catch (ExecutionException | TimeoutException e) {
-      // Begins with the given rules; failure() says what is wrong.
+      // Starts with the given rules; failure() says what is wrong.
     }
     return rules;
   }
 
-  /** Starts to fetch and waits for the first fetch, if it does not hang. */
+  /** Starts the thread and waits for the first fetch, unless it hangs. */
   private void start() throws ExecutionException, TimeoutException {
     thread.start();
     try {
@@ -174,15 +171,16 @@ public final class PolledRules implements RuleSource {
         fetch();
         closed.await(interval.toNanos(), TimeUnit.NANOSECONDS);
       } catch (InterruptedException e) {
-        // Somebody interrupted the backend; only closing ends the thread.
+        // The backend was interrupted; only close() ends the thread.
       } catch (Throwable e) {
-        // Telling of a failure failed, for want of memory perhaps; the next fetch tells again.
+        // Reporting a failure failed, perhaps because memory ran out. The next fetch reports it
+        // again.
         first.completeExceptionally(e);
       }
     }
   }
 
-  /** Fetches once. Whatever the backend throws is a failure of this fetch and of no later one. */
+  /** Fetches once. An exception of the backend fails this fetch only. */
   private void fetch() {
     askedAt = clock.instant();
     try {
@@ -194,7 +192,7 @@ public final class PolledRules implements RuleSource {
       first.completeExceptionally(e);
     } finally {
       askedAt = null;
-      // The backend may have left the thread interrupted; that must not cut the pause short.
+      // The backend may have left the interrupt flag set, which would cut the pause short.
       Thread.interrupted();
     }
   }

@@ -12,7 +12,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The newest good rules of a source, and what is wrong with newer ones. One thread may change it.
+ * The newest valid rules of a source, and why newer ones were refused. Only one thread may change
+ * it.
  */
 final class Standing {
   private static final Logger log = LoggerFactory.getLogger(RuleSource.class);
@@ -22,17 +23,17 @@ final class Standing {
   private final List<Consumer<Rules>> checks = new CopyOnWriteArrayList<>();
   private volatile State state;
 
-  /** One value, so that nobody sees new rules beside the failure that they ended. */
+  /** One value, so that no reader sees new rules together with the failure that they ended. */
   private record State(Rules rules, RuleSource.@Nullable Failure failure) {}
 
   Standing(String name, Rules first, InstantSource clock) {
     this.name = name;
     this.state = new State(first, null);
     this.clock = clock;
-    tell(first);
+    logRules(first);
   }
 
-  private void tell(Rules inForce) {
+  private void logRules(Rules inForce) {
     int size = inForce.size();
     log.info("{}: {} {} in force", name, size, size == 1 ? "rule" : "rules");
     inForce.warnings().forEach(log::warn);
@@ -46,14 +47,14 @@ final class Standing {
     return Optional.ofNullable(state.failure);
   }
 
-  /** Adds a check, as {@link RuleSource#require} says. */
+  /** Adds a check: see {@link RuleSource#require}. */
   void require(Consumer<Rules> check) {
     checks.add(check);
   }
 
   /**
-   * Puts rules in force, unless a check refuses them; those that say the same as before stay as
-   * they are.
+   * Puts rules in force unless a check refuses them. Rules equal to the current ones change
+   * nothing.
    *
    * @return whether they are in force
    */
@@ -70,12 +71,12 @@ final class Standing {
     }
     if (changed || before.failure != null) {
       state = new State(changed ? newest : before.rules, null);
-      tell(newest);
+      logRules(newest);
     }
     return true;
   }
 
-  /** Keeps the rules in force, and says since when and why; each reason is logged once in a row. */
+  /** Keeps the current rules and records the failure. The same reason in a row is logged once. */
   void refuse(String reason) {
     State before = state;
     RuleSource.Failure known = before.failure;

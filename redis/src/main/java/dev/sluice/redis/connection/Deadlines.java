@@ -11,21 +11,24 @@ import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 
-/** Fails what Redis does not answer within one and the same time. Thread-safe. */
+/**
+ * Fails calls that Redis does not answer within the deadline, which is the same for all.
+ * Thread-safe.
+ */
 public final class Deadlines implements AutoCloseable {
   /*
    * A deadline must measure Redis, not this process. While the process is paused (a garbage
-   * collection, a stopped container, a laptop that is asleep) the replies of Redis pile up in the
-   * socket, and a plain timer would fail calls whose answers have already arrived. Therefore:
+   * collection, a stopped container, a sleeping laptop) the replies of Redis pile up in the socket.
+   * A plain timer would then fail calls whose answers have already arrived. Therefore:
    *
    *   - Time is what the watching thread saw pass: each of its wake-ups counts for two steps at most,
    *     however late it came. A pause costs every call a few milliseconds, not its deadline.
-   *   - A call that is due is looked at on the event loop of the connection, which reads what has
-   *     arrived before it runs such a task. If that brought anything, the look is put off once.
-   *   - If the event loop itself does not come back, the watching thread fails the calls.
+   *   - A call that is due is checked on the event loop of the connection, which reads what has
+   *     arrived before it runs such a task. If that brought anything, the check is put off once.
+   *   - If the event loop itself hangs, the watching thread fails the calls.
    *
-   * All deadlines are equally long, so they fall due in the order in which they began: a queue for
-   * each Redis node and one thread will do, at the cost of one entry a call.
+   * All deadlines are equally long, so calls fall due in the order in which they began. A queue for
+   * each Redis node and one thread suffice, at the cost of one queue entry per call.
    */
   private static final long LOOP_PATIENCE_NANOS = TimeUnit.SECONDS.toNanos(1);
 
@@ -38,7 +41,10 @@ public final class Deadlines implements AutoCloseable {
   private volatile boolean closed;
   private volatile boolean parked;
 
-  /** A call that waits. Whoever takes it off the queue answers for it; no two are equal. */
+  /**
+   * A call that waits. The thread that removes it from the queue completes it. Compared by
+   * identity.
+   */
   private static final class Waiting {
     private final CompletableFuture<?> future;
     private final long dueNanos;
@@ -51,6 +57,7 @@ public final class Deadlines implements AutoCloseable {
     }
   }
 
+  /** Starts the watching thread. */
   public Deadlines(Duration deadline) {
     this.deadlineNanos = deadline.toNanos();
     this.stepNanos = Math.max(500_000, Math.min(5_000_000, deadlineNanos / 10));
@@ -110,7 +117,7 @@ public final class Deadlines implements AutoCloseable {
     return true;
   }
 
-  /** Calls to one Redis node, in the order in which they fall due. */
+  /** The calls to one Redis node, in the order in which they fall due. */
   public final class Line {
     private final ConcurrentLinkedQueue<Waiting> queue = new ConcurrentLinkedQueue<>();
     private final Pulse.Meter meter;
@@ -122,9 +129,9 @@ public final class Deadlines implements AutoCloseable {
       this.meter = meter;
     }
 
-    /** Fails a call when its time is over. Whoever has not sent it by then need not send it. */
+    /** Fails a call at its deadline. A call that was not sent by then need not be sent. */
     public void watch(CompletableFuture<?> future) {
-      // The clock may be one step behind: nothing falls due too early.
+      // The clock may be one step behind, so one step is added: no call falls due too early.
       long due = awakeNanos + stepNanos + deadlineNanos;
       queue.add(new Waiting(future, due, meter.reads()));
       if (retired) {
@@ -137,13 +144,13 @@ public final class Deadlines implements AutoCloseable {
       }
     }
 
-    /** Ends this line as soon as no call waits in it; always true. */
+    /** Retires this line as soon as no call waits in it; always true. */
     public boolean retire() {
       retired = true;
       return true;
     }
 
-    /** Takes up a retired line again for a call that came late. */
+    /** Revives a retired line for a call that came late. */
     private void takeUp() {
       synchronized (lines) {
         if (!lines.contains(this)) {
@@ -156,7 +163,7 @@ public final class Deadlines implements AutoCloseable {
       Waiting head = queue.peek();
       while (head != null && head.future.isDone()) {
         queue.remove(
-            head); // not poll(): an event loop may have taken it off, and the next is not done
+            head); // not poll(): an event loop may have removed it, and the next one is not done
         head = queue.peek();
       }
       if (looking) {
@@ -171,7 +178,7 @@ public final class Deadlines implements AutoCloseable {
       }
     }
 
-    /** Lets each event loop that serves the node read what has arrived, then fails what is due. */
+    /** Lets each event loop of the node read what has arrived, then fails what is due. */
     private void look(List<Channel> channels, long reads, boolean mayPutOff) {
       if (!channels.isEmpty()) {
         try {
@@ -181,7 +188,7 @@ public final class Deadlines implements AutoCloseable {
               .execute(() -> look(channels.subList(1, channels.size()), reads, mayPutOff));
           return;
         } catch (RejectedExecutionException shutDown) {
-          // nothing can be read there any more
+          // the event loop has shut down
         }
       } else if (mayPutOff && meter.reads() != reads) {
         look(meter.channels(), meter.reads(), false);
@@ -191,7 +198,7 @@ public final class Deadlines implements AutoCloseable {
       looking = false;
     }
 
-    /** Fails what is due; an event loop and the watching thread may both be here. */
+    /** Fails what is due. An event loop and the watching thread may run it at the same time. */
     private void failDue() {
       Waiting head = queue.peek();
       while (head != null && (head.future.isDone() || head.dueNanos <= awakeNanos)) {

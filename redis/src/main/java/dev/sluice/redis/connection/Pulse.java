@@ -11,13 +11,13 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Function;
 
-/** Shows whether the other end of a connection still answers. */
+/** Tracks whether the other end of a connection still answers. */
 public final class Pulse extends ChannelDuplexHandler {
   /*
-   * A server that hangs, or a network that drops packets, closes no connection: the kernel would go
-   * on trying for a quarter of an hour. So each connection remembers since when something was written
-   * and nothing has been read. One that has been unanswered for too long can be closed; the client
-   * then connects again, and looks up where to.
+   * A server that hangs or a network that drops packets closes no connection: the kernel retries
+   * for a quarter of an hour. So each connection remembers since when something was written and
+   * nothing has been read. A connection that is unanswered for too long can be closed; the client
+   * then reconnects and looks up the master.
    */
   private final Function<Channel, List<Meter>> metersOf;
   private List<Meter> meters = List.of();
@@ -32,7 +32,7 @@ public final class Pulse extends ChannelDuplexHandler {
     private final AtomicLong reads = new AtomicLong();
     private final Set<Channel> channels = ConcurrentHashMap.newKeySet();
 
-    /** A number that changes with everything that is read. */
+    /** A counter that changes with everything that is read. */
     long reads() {
       return reads.get();
     }
@@ -43,17 +43,17 @@ public final class Pulse extends ChannelDuplexHandler {
     }
 
     private void read() {
-      reads.lazySet(reads.get() + 1); // whether it changes is all that matters
+      reads.lazySet(reads.get() + 1); // it only has to change
     }
   }
 
-  /** Watches a connection, for the meters of the node that it leads to. */
+  /** Watches a connection and updates the meters of its node. */
   static void watch(Channel channel, Function<Channel, List<Meter>> metersOf) {
     channel.pipeline().addFirst(new Pulse(metersOf));
   }
 
-  /** Whether something was written that long ago, and nothing has been read since. */
-  static boolean isSilent(Channel channel, Duration length) {
+  /** Whether something was written longer ago than that, and nothing was read since. */
+  static boolean isUnanswered(Channel channel, Duration length) {
     Pulse pulse = channel.pipeline().get(Pulse.class);
     long since = pulse == null ? 0 : pulse.unansweredSinceNanos;
     return since != 0 && System.nanoTime() - since > length.toNanos();

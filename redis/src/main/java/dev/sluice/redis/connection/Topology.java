@@ -51,16 +51,16 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** The way to Redis, whatever it is: one server, Sentinels, a Cluster. Thread-safe. */
+/** The connections to Redis: one server, Sentinels or a Cluster. Thread-safe. */
 public final class Topology implements AutoCloseable {
   /*
-   * The client must never send anything twice by itself: a command whose reply was lost may have been
-   * counted. REJECT_COMMANDS makes it fail what was on its way when a connection breaks, and what
-   * comes while there is none, at once.
+   * The client must never send anything twice by itself: a command whose reply was lost may have
+   * been counted. With REJECT_COMMANDS, commands under way fail at once when a connection breaks,
+   * and so do commands while there is none.
    */
   private static final Logger LOG = LoggerFactory.getLogger(Topology.class);
   private static final Duration CONNECT_TIMEOUT = Duration.ofSeconds(2);
-  private static final Duration SILENCE = Duration.ofMillis(1_500);
+  private static final Duration UNANSWERED = Duration.ofMillis(1_500);
   private static final Duration LOOK_PAUSE = Duration.ofMillis(200);
   private static final Duration RETRY_PAUSE = Duration.ofMillis(500);
   private static final String ONE_NODE = "";
@@ -68,12 +68,12 @@ public final class Topology implements AutoCloseable {
   private static final int MOST_CAUSES = 100;
   private static final Pattern CLUSTER = Pattern.compile("(rediss?)-cluster://(.*@)?(.*)");
 
-  private final ScheduledExecutorService chores =
-      Executors.newSingleThreadScheduledExecutor(Topology::choresThread);
+  private final ScheduledExecutorService background =
+      Executors.newSingleThreadScheduledExecutor(Topology::backgroundThread);
   private final CompletableFuture<@Nullable Void> tried = new CompletableFuture<>();
   private final Set<Channel> channels = ConcurrentHashMap.newKeySet();
   private final AtomicLong lookedNanos = new AtomicLong(System.nanoTime() - LOOK_PAUSE.toNanos());
-  // The client's own timer looks every 100 ms, longer than a decision may take.
+  // The timer of the client ticks every 100 ms, longer than a decision may take.
   private final Timer timer =
       new HashedWheelTimer(Topology::timerThread, 10, TimeUnit.MILLISECONDS);
   private final ClientResources resources;
@@ -85,7 +85,8 @@ public final class Topology implements AutoCloseable {
   private volatile @Nullable StatefulRedisClusterConnection<String, String> cluster;
   private volatile @Nullable RedisClusterAsyncCommands<String, String> replicas;
   private volatile @Nullable RedisClient replicaClient;
-  private volatile @Nullable StoreFault unreached; // what keeps it from Redis, as it was last told
+  private volatile @Nullable StoreFault
+      unreached; // the last reported reason why Redis cannot be reached
   private volatile boolean closed;
 
   private Topology(List<RedisURI> uris, boolean isCluster, boolean looksAtReplicas) {
@@ -118,14 +119,14 @@ public final class Topology implements AutoCloseable {
     }
   }
 
-  /** Connects; if Redis cannot be reached, goes on trying in the background. */
+  /** Connects. If Redis cannot be reached, retries in the background. */
   public static Topology connect(String uri, boolean looksAtReplicas) {
     Topology topology = of(uri, looksAtReplicas);
     topology.tryToConnect();
     return topology;
   }
 
-  /** Connects in the background from the start; {@link #tried()} tells when it has. */
+  /** Connects in the background; {@link #tried()} completes after the first attempt. */
   public static Topology connectInBackground(String uri) {
     Topology topology = of(uri, false);
     topology.later(Duration.ZERO, topology::tryToConnect);
@@ -163,7 +164,7 @@ public final class Topology implements AutoCloseable {
       StoreFault found = unreached(e);
       String message = String.valueOf(found.getMessage());
       if (!closed && (before == null || !message.equals(before.getMessage()))) {
-        LOG.error("{}; trying again until it is there", message);
+        LOG.error("{}; retrying until it can be reached", message);
       }
       unreached = found;
       later(RETRY_PAUSE, this::tryToConnect);
@@ -172,30 +173,30 @@ public final class Topology implements AutoCloseable {
     }
   }
 
-  /** Done when the first attempt to connect has ended, well or not. */
+  /** Completes when the first attempt to connect has succeeded or failed. */
   public CompletableFuture<@Nullable Void> tried() {
     return tried;
   }
 
-  /** Does something that may block, after a pause, in a thread of its own; not once closed. */
-  public void later(Duration pause, Runnable chore) {
+  /** Runs a task that may block on the background thread, after a pause; not once closed. */
+  public void later(Duration pause, Runnable task) {
     try {
       ScheduledFuture<?> unused =
-          chores.schedule(() -> perform(chore), pause.toMillis(), TimeUnit.MILLISECONDS);
+          background.schedule(() -> perform(task), pause.toMillis(), TimeUnit.MILLISECONDS);
     } catch (RejectedExecutionException closed) {
-      LOG.debug("No more chores, the way to {} is closed", this);
+      LOG.debug("Connection to {} is closed; task skipped", this);
     }
   }
 
-  private static void perform(Runnable chore) {
+  private static void perform(Runnable task) {
     try {
-      chore.run();
+      task.run();
     } catch (RuntimeException e) {
-      LOG.error("A chore for the way to Redis failed", e);
+      LOG.error("A background task for Redis failed", e);
     }
   }
 
-  private static Thread choresThread(Runnable work) {
+  private static Thread backgroundThread(Runnable work) {
     return daemon(work, "sluice-connect");
   }
 
@@ -209,7 +210,7 @@ public final class Topology implements AutoCloseable {
     return thread;
   }
 
-  /** A client whose connections say nothing about whether the master answers. */
+  /** A client for replicas, whose connections do not count towards the liveness of the master. */
   private RedisClient replicaClient() {
     RedisClient found = replicaClient;
     if (found == null) {
@@ -234,6 +235,7 @@ public final class Topology implements AutoCloseable {
     return found.async();
   }
 
+  /** The commands for decisions; throws a {@link StoreFault} if Redis was never reached. */
   public RedisClusterAsyncCommands<String, String> commands() {
     RedisClusterAsyncCommands<String, String> found = commands;
     if (found == null) {
@@ -250,14 +252,12 @@ public final class Topology implements AutoCloseable {
     return found;
   }
 
-  /** Why Redis has never been reached; null once it was, or while the first attempt goes on. */
+  /** Why Redis was never reached; null once it was, and during the first attempt. */
   public @Nullable StoreFault unreached() {
     return commands == null ? unreached : null;
   }
 
-  /**
-   * Why a connection could not be made: what Redis answered, such as NOAUTH, or what went wrong.
-   */
+  /** Why a connection failed: what Redis answered, such as NOAUTH, or what went wrong. */
   private StoreFault unreached(Throwable error) {
     Throwable root = root(error);
     String message = String.valueOf(root.getMessage());
@@ -274,7 +274,7 @@ public final class Topology implements AutoCloseable {
             root);
   }
 
-  /** Every master that has slots, by its address; a Redis that is no Cluster, as one. */
+  /** All masters with slots, by address; a Redis that is no Cluster counts as one. */
   public Map<String, CompletionStage<? extends RedisClusterAsyncCommands<String, String>>>
       masters() {
     StatefulRedisClusterConnection<String, String> connection = cluster;
@@ -295,18 +295,22 @@ public final class Topology implements AutoCloseable {
     return masters;
   }
 
+  /** Whether Redis is a Cluster. */
   public boolean isCluster() {
     return client instanceof RedisClusterClient;
   }
 
-  /** The node that decisions on a slot go to, as far as it is known; one name if there is one. */
+  /**
+   * The node for decisions on a slot, as far as it is known; always the same if Redis is no
+   * Cluster.
+   */
   public String nodeOf(int slot) {
     StatefulRedisClusterConnection<String, String> found = cluster;
     RedisClusterNode owner = found == null ? null : found.getPartitions().getPartitionBySlot(slot);
     return owner == null ? ONE_NODE : name(owner.getUri().getHost(), owner.getUri().getPort());
   }
 
-  /** Whether decisions can go to a node, as far as that is known. */
+  /** Whether a node has slots, as far as that is known. */
   public boolean hasSlots(String node) {
     StatefulRedisClusterConnection<String, String> found = cluster;
     if (found == null || node.equals(ONE_NODE)) {
@@ -320,12 +324,12 @@ public final class Topology implements AutoCloseable {
     return false;
   }
 
-  /** What is read from a node. */
+  /** Counts what is read from a node. */
   public Pulse.Meter meter(String node) {
     return meters.computeIfAbsent(node, unknown -> new Pulse.Meter());
   }
 
-  /** The meters of the node that a connection leads to, by its address and by its name. */
+  /** The meters of the node at the other end of a connection, by address and by name. */
   private List<Pulse.Meter> metersOf(Channel channel) {
     if (!isCluster() || !(channel.remoteAddress() instanceof InetSocketAddress address)) {
       return List.of(meter(ONE_NODE));
@@ -343,7 +347,7 @@ public final class Topology implements AutoCloseable {
     return host + ":" + port;
   }
 
-  /** Asks a node for a sign of life. */
+  /** Pings a node. */
   public CompletionStage<String> ping(String node) {
     try {
       StatefulRedisClusterConnection<String, String> found = cluster;
@@ -359,7 +363,7 @@ public final class Topology implements AutoCloseable {
     }
   }
 
-  /** Does something that does not block, after a pause. */
+  /** Runs a task that does not block, after a pause. */
   public void soon(Duration pause, Runnable task) {
     try {
       Timeout unused =
@@ -369,10 +373,12 @@ public final class Topology implements AutoCloseable {
     }
   }
 
+  /** Whether there is a connection to replicas. */
   public boolean looksAtReplicas() {
     return replicas != null;
   }
 
+  /** Reads a string from a replica; null if there is none. */
   public CompletableFuture<@Nullable String> lookAtReplica(String key) {
     RedisClusterAsyncCommands<String, String> found = replicas;
     return found == null
@@ -380,19 +386,19 @@ public final class Topology implements AutoCloseable {
         : found.get(key).toCompletableFuture();
   }
 
-  /** A connection of its own for messages. */
+  /** Opens a connection for publish and subscribe. */
   public StatefulRedisPubSubConnection<String, String> listen() {
     return client instanceof RedisClusterClient cluster
         ? cluster.connectPubSub(Utf8.CODEC)
         : ((RedisClient) client).connectPubSub(Utf8.CODEC, uri);
   }
 
-  /** Looks for the master anew, because nothing answers: connections that are dead are closed. */
+  /** Looks for the master again because nothing answers; closes connections that hang. */
   public void findMaster() {
     findMaster(false);
   }
 
-  /** Looks for the master anew, because the one we talk to is none any more. */
+  /** Looks for the master again because the current one is no longer master. */
   public void dropMaster() {
     findMaster(true);
   }
@@ -401,15 +407,15 @@ public final class Topology implements AutoCloseable {
     long last = lookedNanos.get();
     long now = System.nanoTime();
     if (now - last < LOOK_PAUSE.toNanos() || !lookedNanos.compareAndSet(last, now)) {
-      return; // many calls meet the same fault
+      return; // many calls meet the same fault at once
     }
-    LOG.info("Looking for the master of {} anew", this);
+    LOG.info("Looking for the master of {} again", this);
     if (client instanceof RedisClusterClient cluster) {
       cluster.refreshPartitionsAsync();
     }
     for (Channel channel : channels) {
-      if ((dropsAll && !isCluster()) || Pulse.isSilent(channel, SILENCE)) {
-        ChannelFuture unused = channel.close(); // the client connects again, and asks where to
+      if ((dropsAll && !isCluster()) || Pulse.isUnanswered(channel, UNANSWERED)) {
+        ChannelFuture unused = channel.close(); // the client reconnects and looks up the master
       }
     }
   }
@@ -417,7 +423,7 @@ public final class Topology implements AutoCloseable {
   @Override
   public void close() {
     closed = true;
-    chores.shutdownNow();
+    background.shutdownNow();
     tried.complete(null);
     RedisClient reading = replicaClient;
     if (reading != null) {
@@ -428,7 +434,7 @@ public final class Topology implements AutoCloseable {
     timer.stop();
   }
 
-  /** Where Redis is, without its password. */
+  /** The address of Redis, without its password. */
   @Override
   public String toString() {
     return uri.getSentinels().isEmpty()
@@ -436,7 +442,7 @@ public final class Topology implements AutoCloseable {
         : uri.getSentinelMasterId() + " at " + uri.getSentinels().size() + " Sentinels";
   }
 
-  @SuppressWarnings("UnusedException") // its message holds the URI, and that a password
+  @SuppressWarnings("UnusedException") // its message contains the URI with the password
   private static RedisURI read(String text) {
     try {
       RedisURI uri = RedisURI.create(text);
@@ -465,7 +471,8 @@ public final class Topology implements AutoCloseable {
         .disconnectedBehavior(ClientOptions.DisconnectedBehavior.REJECT_COMMANDS)
         .requestQueueSize(MOST_QUEUED)
         .publishOnScheduler(false)
-        // Its timers cannot tell a pause of this process from a Redis that does not answer.
+        // The timers of the client cannot distinguish a pause of this process from a Redis that
+        // does not answer.
         .timeoutOptions(TimeoutOptions.builder().timeoutCommands(false).build())
         .socketOptions(
             SocketOptions.builder().connectTimeout(CONNECT_TIMEOUT).tcpNoDelay(true).build());
@@ -485,7 +492,7 @@ public final class Topology implements AutoCloseable {
         .build();
   }
 
-  /** What Redis answered, if an error goes back to that; else its first cause. */
+  /** The answer of Redis behind an error, else its first cause. */
   private static Throwable root(Throwable error) {
     Throwable found = null;
     List<Throwable> parts = new ArrayList<>(List.of(error));
@@ -497,7 +504,7 @@ public final class Topology implements AutoCloseable {
       if (part.getCause() != null) {
         parts.add(part.getCause());
       }
-      parts.addAll(List.of(part.getSuppressed())); // of the nodes of a Cluster that were tried
+      parts.addAll(List.of(part.getSuppressed())); // one for each Cluster node that was tried
       found = found == null && part.getCause() == null ? part : found;
     }
     return found == null ? error : found;

@@ -1,3 +1,4 @@
+/** Connections to Redis: one server, Sentinels or a Cluster, with deadlines and liveness checks. */
 @NullMarked
 package dev.sluice.redis.connection;
 

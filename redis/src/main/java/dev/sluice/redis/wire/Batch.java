@@ -10,13 +10,16 @@ import org.jspecify.annotations.Nullable;
 
 /** Operations that share one call of the library. */
 public final class Batch {
-  /** Takes of the same rules and costs, by whomever: they are told of once, and their accounts. */
+  /**
+   * Groups of plans with the same rules and costs: the plan is sent once per group, followed by the
+   * accounts.
+   */
   private final List<List<Operation.Judge>> groups = new ArrayList<>();
 
   private final List<Operation<?>> others = new ArrayList<>();
   private int weight;
 
-  /** A call of the library: what is sent, and whose answers come back, in order. */
+  /** A call of the library: its arguments, and the operations that it answers, in order. */
   static final class Request {
     final String[] keys;
     final String[] arguments;
@@ -32,7 +35,7 @@ public final class Batch {
     void fliesAs(CompletableFuture<?> sent) {
       flight = sent;
       operations.forEach(each -> each.sentWith(this));
-      cancelIfDone(); // it may have been given up meanwhile
+      cancelIfDone(); // its caller may have stopped waiting meanwhile
     }
 
     boolean isDone() {
@@ -40,10 +43,10 @@ public final class Batch {
     }
 
     /**
-     * What was given up before the client had a connection to write it to is not written later.
-     * Only for one operation, as is the first call to a node: cancelling lets the line send the
-     * next call, and those who gave up together would send all that waits into a Redis that is
-     * silent.
+     * Cancels a call that nobody waits for, so that it is not written once the client has a
+     * connection. Only for a single operation, like the first call to a node. Cancelling lets the
+     * line send its next call, so callers that time out together would flush the whole queue to a
+     * Redis that does not answer.
      */
     void cancelIfDone() {
       CompletableFuture<?> sent = flight;
@@ -70,7 +73,7 @@ public final class Batch {
     groups.add(group);
   }
 
-  /** How much work it is, in limits. */
+  /** The weight: the number of limits to check. */
   int weight() {
     return weight;
   }
@@ -86,12 +89,12 @@ public final class Batch {
   }
 
   /**
-   * The call.
+   * Encodes the call.
    *
-   * @param reads whether nothing may be written
-   * @param testNow microseconds to use in place of Redis' clock, or 0
-   * @param moments those whose calendar rounds are sent along
-   * @param namesAll whether every key that may be touched is named, as a Cluster must know of them
+   * @param reads whether the call must not write
+   * @param testNow microseconds to use instead of the clock of Redis, or 0
+   * @param moments the times whose calendar windows are sent along
+   * @param namesAll whether all keys are named, as a Cluster requires
    */
   Request request(
       Function<Terms, EncodedTerms> encoding,
@@ -118,9 +121,9 @@ public final class Batch {
     return new Request(keys.toArray(new String[0]), words.words.toArray(new String[0]), operations);
   }
 
-  /** What is sent, as it gathers. */
+  /** Collects the arguments of a call. */
   private static final class Words implements Operation.Arguments {
-    private static final int DIGITS = 128; // the characters whose UTF-8 is one byte
+    private static final int DIGITS = 128; // characters that are one byte in UTF-8
 
     private final Function<Terms, EncodedTerms> encoding;
     private final List<Long> moments;

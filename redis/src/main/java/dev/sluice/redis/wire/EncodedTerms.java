@@ -16,12 +16,12 @@ import java.util.List;
 import java.util.Locale;
 import java.util.stream.Collectors;
 
-/** Terms as the library reads them (see run.lua); made once for each terms. */
+/** Terms in the encoding of the library (see run.lua); cached for each terms. */
 public final class EncodedTerms {
   private final List<Cycle> calendars = new ArrayList<>();
   private final String text;
 
-  /** The text with the calendar rounds around the moments of the call before. */
+  /** The encoding with the calendar windows of the previous call. */
   private volatile Rounds last = new Rounds(List.of(), "");
 
   private record Rounds(List<Cycle.Span> spans, String text) {}
@@ -45,7 +45,7 @@ public final class EncodedTerms {
     this.text = all.toString();
   }
 
-  /** The text of the terms, with the calendar rounds around some moments. */
+  /** The encoding with the calendar windows around some times. */
   String text(List<Long> moments) {
     if (calendars.isEmpty()) {
       return text;
@@ -64,7 +64,7 @@ public final class EncodedTerms {
     return known.text;
   }
 
-  /** Puts the rounds behind the calendars, in each of whose places the text has a '#'. */
+  /** Inserts the windows of calendars, each at a '#' in the text. */
   private String withRounds(List<Cycle.Span> spans, int moments) {
     StringBuilder all = new StringBuilder();
     int at = 0;
@@ -106,7 +106,8 @@ public final class EncodedTerms {
         return String.format(Locale.ROOT, "f,%d,%d,%d", window.limit(), length, length);
       }
       calendars.add(cycle);
-      int name = cycle.toString().hashCode() & Integer.MAX_VALUE; // tells it from other cycles
+      int name =
+          cycle.toString().hashCode() & Integer.MAX_VALUE; // distinguishes it from other cycles
       return String.format(Locale.ROOT, "f,%d,%d,0#", window.limit(), -1L - name);
     }
     if (limit instanceof SlidingWindow window) {

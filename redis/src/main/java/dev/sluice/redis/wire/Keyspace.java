@@ -11,20 +11,24 @@ public final class Keyspace {
   /*
    * An account's key is  s2:{19}:signIn:login=ann
    *
-   * Accounts are spread over 64 partitions, by a hash of the identity, so every rule of one caller
-   * lives in one Cluster slot; the accounts of a colocated rule lie in the partition of the rule's
-   * name, and have a '+' behind the braces. The braces hold the tag of the partition. Partition i has
-   * one slot out of 256 i to 256 i + 255, so that masters with equally many slots have equally many
-   * partitions. In a Cluster the hash has a secret key (see Spread): whoever can choose identities,
-   * such as the logins that he tries, cannot choose the master that has to count them.
+   * Accounts are spread over 64 partitions by a hash of the identity, so all rules of one caller
+   * are in one Cluster slot. The accounts of a colocated rule are in the partition of the rule's
+   * name, and have a '+' behind the braces. The braces hold the tag of the partition. Partition i
+   * has one slot out of 256 i to 256 i + 255, so masters with equally many slots have equally many
+   * partitions.
    *
-   * The "2" is the layout's version: a new layout starts empty and the old keys expire by
-   * themselves. Identities are percent-encoded, so that no two share a key, and hold neither '!' nor
-   * braces: what belongs to an account has its key with '!' and a word behind it.
+   * In a Cluster the hash has a secret key (see Spread). So an attacker who can choose identities,
+   * such as logins to try, cannot choose the master that counts them.
+   *
+   * The "2" is the version of the layout: a new layout starts empty, and the old keys expire by
+   * themselves. Identities are percent-encoded, so no two share a key. They contain neither '!' nor
+   * braces: other keys of an account are its key, a '!' and a suffix.
    */
+
+  /** The number of partitions. */
   public static final int PARTITIONS = 64;
 
-  /** Where one Redis remembers calls with an id, whatever rules they name. */
+  /** The prefix of calls with an id on a single Redis, whatever rules they name. */
   public static final String CALLS = "s2:!call:";
 
   public static final String REFUNDS = "s2:refunds";
@@ -33,13 +37,13 @@ public final class Keyspace {
   public static final String SPREAD_KEY = "s2:spread-key";
   public static final String LIBRARIES = "s2:libraries";
 
-  /** That of a Redis which is no Cluster. */
+  /** The keyspace of a Redis that is no Cluster. */
   public static final Keyspace UNKEYED = new Keyspace(0);
 
-  /** The keyed hash is a polynomial in the key over the field of this many elements. */
+  /** The size of the prime field over which the keyed hash is a polynomial. */
   private static final long PRIME = (1L << 61) - 1;
 
-  /** The beginning of every key of a partition, such as s2:{19}. */
+  /** The prefix of every key of a partition, such as s2:{19}. */
   private static final String[] PREFIXES = new String[PARTITIONS];
 
   static {
@@ -60,11 +64,12 @@ public final class Keyspace {
     this.hashKey = hashKey;
   }
 
-  /** Spreads accounts by a hash with a secret key. */
+  /** A keyspace that spreads accounts by a hash with a secret key. */
   public static Keyspace keyed(long secret) {
     return new Keyspace(2 + Long.remainderUnsigned(mixed(secret), PRIME - 2));
   }
 
+  /** The key of an account. */
   public String key(Account account) {
     String identity = account.identity().toString();
     int partition = partition(account.colocated() ? account.rule() : identity);
@@ -75,12 +80,12 @@ public final class Keyspace {
         + identity;
   }
 
-  /** The slot in which a partition lies, and nothing else of ours. */
+  /** The Cluster slot of a partition. Each partition has a slot of its own. */
   public static int slot(int partition) {
     return SlotHash.getSlot(PREFIXES[partition]);
   }
 
-  /** The partition in which an account lies. */
+  /** The partition of an account. */
   public int partition(Account account) {
     return partition(account.colocated() ? account.rule() : account.identity().toString());
   }
@@ -103,12 +108,12 @@ public final class Keyspace {
     return sum >= PRIME ? sum - PRIME : sum;
   }
 
-  /** Where calls with an id are remembered in a Cluster: in the slot of an account. */
+  /** The prefix of calls with an id in a Cluster, in the slot of an account. */
   public String callsBeside(Account account) {
     return PREFIXES[partition(account)] + "!call:";
   }
 
-  /** Spreads a number over all bits. */
+  /** Mixes the bits of a number. */
   private static long mixed(long number) {
     long bits = number + 0x9E3779B97F4A7C15L;
     bits = (bits ^ (bits >>> 30)) * 0xBF58476D1CE4E5B9L;
@@ -121,25 +126,26 @@ public final class Keyspace {
     return accountKey + "!log" + nth;
   }
 
-  /** The key under which settled receipts are remembered. */
+  /** The key of the set of settled receipts. */
   static String doneKey(String accountKey) {
     return accountKey + "!done";
   }
 
+  /** The key of the notice of a lock. */
   public static String lockKey(String accountKey) {
     return accountKey + "!lock";
   }
 
-  /** The key of the index of locks of a partition. */
+  /** The key of the lock index of a partition. */
   public static String locksKey(int partition) {
     return PREFIXES[partition] + ":locks";
   }
 
   /**
-   * The account that a member of an index of locks names: {@code rule:identity}, and a '!' behind
-   * it if the rule is colocated. So members have the order of their accounts' texts.
+   * The account of a member of a lock index. A member is {@code rule:identity}, followed by '!' if
+   * the rule is colocated, so members sort like the texts of accounts.
    *
-   * @throws IllegalArgumentException if it names none
+   * @throws IllegalArgumentException if it names no account
    */
   public static Account lockedAccount(String member) {
     boolean colocated = member.endsWith("!");

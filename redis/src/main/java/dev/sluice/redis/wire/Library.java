@@ -9,13 +9,13 @@ import java.security.NoSuchAlgorithmException;
 import java.util.HexFormat;
 
 /**
- * What Redis runs: the Lua files beside this class, as a library of functions and as a script.
+ * The Lua code that Redis runs, as a function library and as a script.
  *
- * <p>The name of the library carries a digest of its text, so that two versions can be used side by
- * side while a new one is rolled out.
+ * <p>The name of the library contains a digest of its text, so that two versions can run side by
+ * side during a rollout.
  */
 public final class Library {
-  /** The beginning of the name of every library, whatever its version. */
+  /** The prefix of the names of all libraries, whatever their version. */
   public static final String PREFIX = "sluice_";
 
   private static final String[] FILES = {
@@ -36,10 +36,10 @@ public final class Library {
 
   private static final String BODY = body();
 
-  /** The name of the library, and of the function that judges. */
+  /** The name of the library and of its function. */
   public static final String NAME = PREFIX + digest(BODY).substring(0, DIGITS);
 
-  /** The same function, which may be called where nothing can be written. */
+  /** The same function without writes, for a Redis that refuses writes. */
   static final String READING_NAME = NAME + "_reading";
 
   /** The text of the library, for FUNCTION LOAD. */

@@ -24,10 +24,10 @@ import org.slf4j.LoggerFactory;
 /** Calls the library: by FCALL where Redis has functions, else by EVALSHA. Thread-safe. */
 public final class Link {
   /*
-   * Redis answers that it does not know the library or the script after it was started anew, after
-   * somebody flushed them, and on a node that joined a Cluster. Nothing was done then: it is loaded,
-   * and the call sent again. A Redis older than 7 has no functions, and a user may have no right to
-   * them: then it is the script from the first such answer on.
+   * Redis does not know the library or the script after a restart, after a flush, and on a node
+   * that joined a Cluster. Then nothing was done: the library is loaded and the call sent again. A
+   * Redis before version 7 has no functions, and a user may not be permitted to use them. After the
+   * first such answer, the script is used instead.
    */
   private static final Logger LOG = LoggerFactory.getLogger(Link.class);
   private static final int MOST_TRIES = 3;
@@ -42,7 +42,9 @@ public final class Link {
   /**
    * A link.
    *
-   * @param masters every Redis node that must know the library
+   * @param connection where calls are sent
+   * @param masters all Redis nodes that must have the library
+   * @param usesFunctions whether to use functions where Redis has them
    */
   public Link(
       Supplier<RedisClusterAsyncCommands<String, String>> connection,
@@ -55,10 +57,10 @@ public final class Link {
   }
 
   /**
-   * Calls the library and hands on its reply, or what went wrong. The stage is done once Redis has
-   * answered; if it did not know the library, the call may then still be on its way.
+   * Calls the library and passes on its reply or error. The stage completes when Redis has
+   * answered; if Redis did not know the library, the call may still be under way then.
    *
-   * @param reads whether nothing is to be written, so that a full Redis answers
+   * @param reads whether the call must not write, so that a full Redis accepts it
    */
   CompletionStage<?> run(
       Batch.Request request,
@@ -111,7 +113,7 @@ public final class Link {
     return connection.get().dispatch(command, new Reply.Output(Utf8.CODEC), args);
   }
 
-  /** Sends a call again that failed because Redis lacks the library; null if it did not. */
+  /** Sends a call again if it failed because Redis lacks the library; null otherwise. */
   private @Nullable CompletionStage<byte[]> again(
       Batch.Request request, boolean reads, Throwable error) {
     if (isFault(error, "NOSCRIPT")) {
@@ -128,7 +130,7 @@ public final class Link {
                 if (lacksFunctions(failed)) {
                   useScripts(failed);
                 }
-                // A full Redis refuses to load a library, but not to run a script that only reads.
+                // A full Redis refuses to load a library, but runs a script that only reads.
                 return dispatch(CommandType.EVAL, Library.SCRIPT, request);
               });
     }
@@ -139,7 +141,7 @@ public final class Link {
     return null;
   }
 
-  /** Whether calls go by functions, as far as is known. */
+  /** Whether calls use functions, as far as is known. */
   public boolean usesFunctions() {
     return usesFunctions;
   }
@@ -147,11 +149,13 @@ public final class Link {
   private void useScripts(Throwable error) {
     if (usesFunctions) {
       usesFunctions = false;
-      LOG.info("Decisions go by EVALSHA: {}", Stages.cause(error).getMessage());
+      LOG.info(
+          "Using EVALSHA for decisions, because functions are not available: {}",
+          Stages.cause(error).getMessage());
     }
   }
 
-  /** Whether Redis has no functions, or we no right to them. */
+  /** Whether Redis has no functions, or the user may not use them. */
   private static boolean lacksFunctions(Throwable error) {
     String message = String.valueOf(Stages.cause(error).getMessage()).toLowerCase(Locale.ROOT);
     boolean isOf =
@@ -165,7 +169,7 @@ public final class Link {
     return commands.dispatch(CommandType.FUNCTION, new StatusOutput<>(Utf8.CODEC), args);
   }
 
-  /** Does something on every master that answers soon; fails if none of them could do it. */
+  /** Runs a command on every master that answers soon; fails if none could run it. */
   private CompletionStage<?> onEveryMaster(
       Function<RedisClusterAsyncCommands<String, String>, CompletionStage<String>> step) {
     List<CompletableFuture<String>> steps;
@@ -188,7 +192,7 @@ public final class Link {
                     .orElse(steps.get(0)));
   }
 
-  /** Whether Redis answered with an error of that name. */
+  /** Whether an error is an answer of Redis with that name. */
   public static boolean isFault(@Nullable Throwable error, String name) {
     return error != null
         && Stages.cause(error) instanceof RedisCommandExecutionException fault

@@ -24,14 +24,14 @@ import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
-/** One thing that the library is asked to do (see run.lua), and the place for its answer. */
+/** One operation of the library (see run.lua), and the future of its result. */
 public abstract class Operation<R> {
-  /** How long what a call over several slots took in one of them can wait for the others. */
+  /** How long what one slot took for a call can wait for the other slots. */
   static final Duration HOLD = Duration.ofSeconds(10);
 
   public final CompletableFuture<R> answer = new CompletableFuture<>();
 
-  /** How its keys are named, whatever becomes of that meanwhile. */
+  /** The keyspace of its keys, fixed even if the secret changes meanwhile. */
   public final Keyspace keyspace;
 
   private volatile Batch.@Nullable Request request;
@@ -40,12 +40,12 @@ public abstract class Operation<R> {
     this.keyspace = keyspace;
   }
 
-  /** Says with which call it is under way. */
+  /** Remembers the call that carries it. */
   void sentWith(Batch.Request call) {
     request = call;
   }
 
-  /** Stops a call that has not been written yet if nobody waits for any answer to it. */
+  /** Cancels its call if it was not written yet and nobody waits for any of its answers. */
   public void giveUp() {
     Batch.Request call = request;
     if (call != null) {
@@ -54,23 +54,23 @@ public abstract class Operation<R> {
   }
 
   /**
-   * Names the keys beside those of its accounts that it may touch, of which a Cluster must know
-   * while a slot moves.
+   * Names further keys that it may touch, besides those of its accounts. A Cluster needs them while
+   * a slot moves.
    */
   void nameKeysBeside(Consumer<String> to) {}
 
   /** Writes its arguments. */
   abstract void write(Arguments to);
 
-  /** Reads what became of it. */
+  /** Reads its result. */
   abstract R read(Reply reply);
 
-  /** Whether it can be sent again without being counted twice. */
+  /** Whether it can be sent again without counting twice. */
   boolean isSafeToResend() {
     return true;
   }
 
-  /** How much work it is, in limits. */
+  /** The weight: the number of limits to check. */
   int weight() {
     return 1;
   }
@@ -79,10 +79,10 @@ public abstract class Operation<R> {
   interface Arguments {
     void add(String argument);
 
-    /** How the library reads terms. */
+    /** Terms in the encoding of the library. */
     String encoded(Terms terms);
 
-    /** Adds an argument that names accounts by their keys. */
+    /** Adds an argument with the positions of account keys. */
     void addPlaces(List<String> keys);
 
     default void add(long number) {
@@ -104,14 +104,14 @@ public abstract class Operation<R> {
     }
   }
 
-  /** Take, reserve, peek or record. */
+  /** Decides a plan: take, reserve, peek or record. */
   public static final class Judge extends Operation<Decision> {
     public final Plan plan;
 
-    /** Whether what it takes locks nobody until {@link Close}: another slot may still deny. */
+    /** Whether what it takes is held until {@link Close}, because another slot may still deny. */
     public final boolean held;
 
-    /** Whether the rest of the plan lies in other slots. */
+    /** Whether other slots decide other parts of the plan. */
     public final boolean isPart;
 
     private final @Nullable CallName name;
@@ -138,7 +138,7 @@ public abstract class Operation<R> {
       this.leastMemory = leastMemory;
     }
 
-    /** The whole of a plan, on one Redis. */
+    /** A whole plan, on a single Redis. */
     public Judge(Keyspace keyspace, Plan plan) {
       this(keyspace, plan, CallName.of(plan));
     }
@@ -157,9 +157,10 @@ public abstract class Operation<R> {
 
     /**
      * The parts of a plan, one for each slot of a Cluster. They share the id of their receipts and
-     * for how long the call is remembered.
+     * the time for which the call is remembered.
      *
-     * @param now Redis' clock, to tell how long the rounds of calendars are
+     * @param held whether what they take is held until {@link Close}
+     * @param now the clock of Redis, for the length of calendar windows
      */
     public static List<Judge> parts(
         Keyspace keyspace, Plan plan, Collection<List<Charge>> slots, boolean held, long now) {
@@ -182,7 +183,7 @@ public abstract class Operation<R> {
       return parts;
     }
 
-    /** The id of the receipt; null if any will do. */
+    /** The id of the receipt; null to make one. */
     public @Nullable String receiptId() {
       return receiptId;
     }
@@ -220,8 +221,8 @@ public abstract class Operation<R> {
       return weight;
     }
 
-    /** Whether one set of arguments can stand for both plans, and their order does not matter. */
-    @SuppressWarnings("ReferenceEquality") // the same terms; equal ones are rare
+    /** Whether both plans have the same encoding, and their order does not matter. */
+    @SuppressWarnings("ReferenceEquality") // equal terms are nearly always the same object
     boolean goesWith(Judge other) {
       List<Charge> charges = plan.charges();
       List<Charge> others = other.plan.charges();
@@ -247,7 +248,7 @@ public abstract class Operation<R> {
       write(List.of(this), to);
     }
 
-    /** Writes the arguments of plans that {@linkplain #goesWith go with} each other. */
+    /** Writes the arguments of a group of plans that {@linkplain #goesWith go together}. */
     static void write(List<Judge> plans, Arguments to) {
       Judge first = plans.get(0);
       List<Charge> charges = first.plan.charges();
@@ -263,7 +264,7 @@ public abstract class Operation<R> {
       }
     }
 
-    /** The plan without its accounts. */
+    /** The encoding of the plan without its accounts. */
     private String planText(Arguments to) {
       boolean reserves = held || plan.intent() == Intent.RESERVE;
       List<Charge> charges = plan.charges();
@@ -301,7 +302,10 @@ public abstract class Operation<R> {
       return Verdict.decision(plan, numbers, receiptId);
     }
 
-    /** What the short form leaves out: all was taken now, nothing is locked, nobody waits. */
+    /**
+     * Reads the short form, which implies that all was taken now, nothing is locked and there is no
+     * wait.
+     */
     private void readPlainly(Reply reply, long[] numbers) {
       reply.next();
       numbers[0] = 1;
@@ -321,7 +325,7 @@ public abstract class Operation<R> {
     }
   }
 
-  /** Settles a receipt, or the entries of it that lie in one slot. */
+  /** Settles a receipt, or its entries in one slot. */
   public static final class Settle extends Operation<Settled> {
     private final Receipt receipt;
     private final Settlement settlement;
@@ -349,10 +353,10 @@ public abstract class Operation<R> {
     }
 
     /**
-     * Settles what a caller took.
+     * Settles a receipt for a caller.
      *
-     * @param entries those that lie in one slot
-     * @param calls where calls with an id are remembered there
+     * @param entries the entries in one slot
+     * @param calls the prefix of calls with an id in that slot
      */
     public static Settle of(
         Keyspace keyspace,
@@ -371,8 +375,8 @@ public abstract class Operation<R> {
     }
 
     /**
-     * Gives back what one slot of a Cluster took for a call that is denied. No caller has a receipt
-     * for it, so that it was given back is remembered only while this may be sent again.
+     * Refunds what one slot took for a call that another slot denied. No caller has a receipt for
+     * it, so the refund is remembered only while it may be sent again.
      */
     public static Settle undo(Judge part, Receipt receipt, List<Receipt.Entry> entries) {
       return new Settle(
@@ -386,8 +390,8 @@ public abstract class Operation<R> {
     }
 
     /**
-     * Gives back what one slot of a Cluster took for a call that is allowed, by a rule in shadow
-     * mode that another slot refused: once, although the answer to an id may be repeated.
+     * Refunds what one slot took by a rule in shadow mode that another slot denied, although the
+     * call is allowed. It happens once, even if the answer to an id is repeated.
      */
     public static Settle undoShadow(Judge part, Receipt receipt, List<Receipt.Entry> entries) {
       return new Settle(
@@ -406,7 +410,7 @@ public abstract class Operation<R> {
           : receipt.openUntilMicros();
     }
 
-    /** When all that was taken has come back by itself, and is open no longer. */
+    /** When nothing is left to refund and no reservation is open. */
     private static long goodUntil(Receipt receipt) {
       long horizon = 0;
       for (Receipt.Entry entry : receipt.entries()) {
@@ -473,17 +477,18 @@ public abstract class Operation<R> {
       return Settled.of(receipt.entries(), uncharged);
     }
 
-    /** The ends of the locks of its accounts, once it is answered. */
+    /** The ends of the locks of its accounts, after it is answered. */
     public Map<Account, Long> locks() {
       return locks;
     }
   }
 
-  /** Says that a call over several slots has passed, so what it took here is open no longer. */
+  /** Confirms what a call over several slots took in one of them. */
   public static final class Close extends Operation<Map<Account, Long>> {
     private final long openUntil;
     private final List<Receipt.Entry> entries;
 
+    /** Confirms some entries of a receipt. */
     public Close(Keyspace keyspace, Receipt receipt, List<Receipt.Entry> entries) {
       super(keyspace);
       this.openUntil = receipt.takenAtMicros() + Durations.micros(HOLD);
@@ -497,7 +502,7 @@ public abstract class Operation<R> {
       }
     }
 
-    /** If it is lost, what was taken is open for a few seconds longer. */
+    /** If it is lost, what was taken stays held for a few seconds. */
     @Override
     boolean isSafeToResend() {
       return false;
@@ -515,7 +520,7 @@ public abstract class Operation<R> {
       to.addPlaces(keys(entries));
     }
 
-    /** The end of each lock to which what was taken has led. */
+    /** The end of each lock that the call caused. */
     @Override
     Map<Account, Long> read(Reply reply) {
       Map<Account, Long> locked = new HashMap<>();
@@ -529,7 +534,7 @@ public abstract class Operation<R> {
     }
   }
 
-  /** Reset, lock by hand or lift: one account and a few words. */
+  /** A reset, a lock by hand or a lift of one account. */
   public static final class Manage extends Operation<Long> {
     private final String letter;
     private final Account account;
@@ -542,15 +547,18 @@ public abstract class Operation<R> {
       this.words = List.of(words);
     }
 
+    /** Forgets the usage and the lock of an account. */
     public static Manage reset(Keyspace keyspace, Account account) {
       return new Manage(keyspace, "X", account);
     }
 
+    /** Locks an account by hand. */
     public static Manage lock(Keyspace keyspace, Account account, Duration length, String reason) {
       String micros = Long.toString(Durations.micros(length));
       return new Manage(keyspace, "K", account, micros, EncodedTerms.reason(reason));
     }
 
+    /** Lifts the lock of an account. */
     public static Manage lift(Keyspace keyspace, Account account, boolean keepUsage) {
       return new Manage(keyspace, "U", account, keepUsage ? "1" : "0");
     }

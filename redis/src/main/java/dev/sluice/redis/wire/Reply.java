@@ -5,21 +5,21 @@ import io.lettuce.core.output.CommandOutput;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 
-/** The numbers that a call of the library replies with. */
+/** The numbers in a reply of the library. */
 public final class Reply {
-  /** Everything was taken, and only what is not plain is told. */
+  /** Everything was taken; the reply has the short form. */
   static final long PLAINLY = 2;
 
-  /** Nothing was done; the call lacks calendar rounds around the moment that follows. */
+  /** Nothing was done: the call lacks the calendar windows around the time that follows. */
   static final long LACKS_ROUND = 3;
 
-  /** Nothing was done; the id was used for another question. */
+  /** Nothing was done: the id was used for another question. */
   static final long ID_REUSED = 4;
 
-  /** Nothing was done; it would have been, but nothing may be written. */
+  /** Nothing was done: the call has to write, but may not. */
   static final long MAY_NOT_WRITE = 5;
 
-  /** What stands for a wait without end. */
+  /** A wait without end. */
   static final long NEVER = (1L << 53) - 1;
 
   private static final int BYTES = 7;
@@ -41,12 +41,12 @@ public final class Reply {
     return number;
   }
 
-  /** The next number, which stays the next. */
+  /** The next number, without consuming it. */
   long peek() {
     return numbers.getLong(numbers.position()) & MASK;
   }
 
-  /** Takes a reply off the wire as it is. */
+  /** Keeps the bytes of a reply as they are. */
   static final class Output extends CommandOutput<String, String, byte[]> {
     Output(RedisCodec<String, String> codec) {
       super(codec, new byte[0]);
@@ -55,7 +55,7 @@ public final class Reply {
     @Override
     public void set(ByteBuffer bytes) {
       int length = bytes == null ? 0 : bytes.remaining();
-      output = new byte[length + 1]; // so that eight bytes can be read where the last number is
+      output = new byte[length + 1]; // so that eight bytes can be read at the last number
       if (bytes != null) {
         bytes.get(output, 0, length);
       }

@@ -20,14 +20,14 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Sends operations to Redis in as few calls as it can. Thread-safe. */
+/** Sends operations to Redis in as few calls as possible. Thread-safe. */
 public final class Sender {
   /*
-   * Operations that one call can carry wait in one line: on one Redis all of them, in a Cluster those
-   * of a partition, which lie in one slot. An idle line sends at once. While as many calls are under
-   * way as it may have, operations gather, and the next call takes as many of them as FULL_BATCH
-   * weighs: what a call costs is paid once for all. So gathering adds no waiting: whoever waits would
-   * have waited for Redis anyway.
+   * Operations that one call can carry share a queue (a line): on a single Redis all of them, in a
+   * Cluster those of a partition, which is in one slot. An idle line sends at once. While a line
+   * has its maximum number of calls under way, operations accumulate. The next call takes up to
+   * FULL_BATCH of them, so they share the cost of one call. Batching adds no delay, because these
+   * operations would have waited for Redis anyway.
    */
   private static final Logger LOG = LoggerFactory.getLogger(Sender.class);
   private static final CompletionStage<?> DONE = CompletableFuture.completedFuture(null);
@@ -40,7 +40,7 @@ public final class Sender {
   private static final int RESEND_MILLIS = 10;
   private static final int LONGEST_PAUSE_MILLIS = 100;
 
-  /** For twice as long, and longer, Redis remembers what it has settled (see settle.lua). */
+  /** Redis remembers settlements for at least twice as long (see settle.lua). */
   private static final long LONGEST_RESENT_NANOS = TimeUnit.SECONDS.toNanos(5);
 
   private final Link link;
@@ -57,8 +57,8 @@ public final class Sender {
   /**
    * A sender.
    *
-   * @param testClock microseconds to use in place of Redis' clock, or 0 for Redis' own
-   * @param onLost looks for the master anew: the one we talk to says that it is none, or nothing
+   * @param testClock microseconds to use instead of the clock of Redis; 0 for the clock of Redis
+   * @param onLost called when the node is no longer master or stops answering
    */
   public Sender(Link link, boolean isCluster, LongSupplier testClock, Runnable onLost) {
     this.link = link;
@@ -71,7 +71,7 @@ public final class Sender {
     }
   }
 
-  /** Sends an operation on accounts of one partition; on one Redis, of whichever. */
+  /** Sends an operation on accounts of one partition; on a single Redis, of any. */
   public <R> CompletableFuture<R> send(Operation<R> operation, int partition) {
     if (waitingCount.incrementAndGet() > MOST_WAITING) {
       waitingCount.decrementAndGet();
@@ -87,18 +87,18 @@ public final class Sender {
     return operation.answer;
   }
 
-  /** Values under our keys that were not ours and have been replaced. */
+  /** The number of values under our keys that Sluice did not write and replaced. */
   public long foreignValues() {
     return foreign.get();
   }
 
-  /** Redis' clock, as far as this node knows it. */
+  /** The clock of Redis, as far as this node knows it. */
   public long estimatedNow() {
     long test = testClock.getAsLong();
     return test != 0 ? test : System.currentTimeMillis() * 1_000 + clockOffset;
   }
 
-  /** Operations that one call can carry. */
+  /** A queue of operations that one call can carry. */
   private final class Line {
     private final Queue<Operation<?>> waiting = new ConcurrentLinkedQueue<>();
     private final AtomicInteger flying = new AtomicInteger();
@@ -123,7 +123,8 @@ public final class Sender {
           CompletionStage<?> landing = flyNext();
           if (landing
               .toCompletableFuture()
-              .isDone()) { // not by a callback: a long queue that fails at once would nest it
+              .isDone()) { // a loop, not a callback: a long queue that fails at once would nest
+            // callbacks
             flying.decrementAndGet();
           } else {
             landing.whenComplete(
@@ -136,7 +137,7 @@ public final class Sender {
       }
     }
 
-    /** Sends the next batch. What nobody waits for any more is not sent. */
+    /** Sends the next batch, without operations that nobody waits for any more. */
     private CompletionStage<?> flyNext() {
       Batch batch = new Batch();
       int polled = 0;
@@ -155,11 +156,11 @@ public final class Sender {
   /**
    * How a call is sent.
    *
-   * @param tries the how many-th time it is, counted from 1
-   * @param reads whether nothing may be written, because Redis is full
-   * @param full what Redis said then
-   * @param moments those whose calendar rounds are sent along
-   * @param firstSentNanos when it was sent for the first time
+   * @param tries which attempt this is, counted from 1
+   * @param reads whether the call must not write, because Redis is full
+   * @param full the error of the full Redis
+   * @param moments the times whose calendar windows are sent along
+   * @param firstSentNanos when it was first sent
    */
   private record Manner(
       int tries,
@@ -189,14 +190,14 @@ public final class Sender {
   }
 
   private void sendAlone(Operation<?> operation, Manner manner) {
-    if (!operation.answer.isDone()) { // someone may have stopped waiting meanwhile
+    if (!operation.answer.isDone()) { // the caller may have stopped waiting meanwhile
       Batch batch = new Batch();
       batch.add(operation);
       CompletionStage<?> unused = fly(batch, manner);
     }
   }
 
-  /** Sends a batch; done when Redis has answered, if only that it lacks the library. */
+  /** Sends a batch. Completes when Redis has answered, even if only that it lacks the library. */
   private CompletionStage<?> fly(Batch batch, Manner manner) {
     Batch.Request request;
     try {
@@ -280,7 +281,7 @@ public final class Sender {
     operation.answer.complete(operation.read(reply));
   }
 
-  /** Sends again what was certainly not done, or is safe to do again; fails the rest. */
+  /** Sends again what was certainly not done or is safe to repeat; fails the rest. */
   private void fail(Batch.Request request, Throwable error, Manner manner) {
     StoreFault fault = StoreFault.of(error);
     if (fault.kind().equals("readonly") || fault.kind().equals("timeout")) {
@@ -288,7 +289,7 @@ public final class Sender {
     }
     boolean refused = fault.kind().equals("disconnected");
     boolean resending = fault.unclear() || (manner.tries > 1 && refused);
-    // A Cluster refuses commands while it connects to a node for the first time.
+    // The client of a Cluster rejects commands while it connects to a node for the first time.
     boolean tryAgain = SLOT_ON_ITS_WAY.contains(fault.kind()) || (refused && isCluster);
     boolean isFull = fault.kind().equals("oom") && !manner.reads;
     for (Operation<?> operation : request.operations) {
@@ -297,7 +298,7 @@ public final class Sender {
               && !operation.answer.isDone()
               && (tryAgain || (resending && operation.isSafeToResend()));
       if (isFull && operation instanceof Operation.Judge) {
-        sendAlone(operation, manner.reading(fault)); // a denial needs no room
+        sendAlone(operation, manner.reading(fault)); // a denial needs no memory
       } else if (resend) {
         int pause = Math.min(manner.tries * RESEND_MILLIS, LONGEST_PAUSE_MILLIS);
         CompletableFuture.delayedExecutor(pause, TimeUnit.MILLISECONDS)

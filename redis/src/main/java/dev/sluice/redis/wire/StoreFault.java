@@ -14,32 +14,35 @@ public final class StoreFault extends StoreException {
   private static final long serialVersionUID = 1L;
   private static final Pattern NAME = Pattern.compile("^([A-Z]+)\\b");
 
-  /** Redis 6.2 puts what went wrong in a script behind the place where it did. */
+  /** In Redis 6.2, an error in a script has its name behind the position in the script. */
   private static final Pattern NAME_IN_SCRIPT =
       Pattern.compile("^ERR Error running script .*@user_script: ?\\d+: -?([A-Z]{2,})\\b");
 
-  private final boolean silent;
+  private final boolean unresponsive;
 
+  /** A fault of a Redis that may still answer other calls. */
   public StoreFault(String kind, boolean unclear, String message, Throwable cause) {
     this(kind, unclear, false, message, cause);
   }
 
   private StoreFault(
-      String kind, boolean unclear, boolean silent, String message, Throwable cause) {
+      String kind, boolean unclear, boolean unresponsive, String message, Throwable cause) {
     super(kind, unclear, message, cause);
-    this.silent = silent;
+    this.unresponsive = unresponsive;
   }
 
   /**
-   * A call that was not answered within its time.
+   * A call that timed out.
    *
-   * @param silent whether nothing at all was read from its Redis node meanwhile
+   * @param unresponsive whether nothing at all was read from its Redis node meanwhile
    */
-  public static StoreFault timeout(String message, boolean silent) {
-    return new StoreFault("timeout", true, silent, message, new TimeoutException(message));
+  public static StoreFault timeout(String message, boolean unresponsive) {
+    return new StoreFault("timeout", true, unresponsive, message, new TimeoutException(message));
   }
 
-  /** The fault in an error of the client: what Redis called it, or that nobody knows the end. */
+  /**
+   * The fault for an error of the client, with the error name of Redis as its kind if there is one.
+   */
   public static StoreFault of(Throwable error) {
     Throwable cause = Stages.cause(error);
     if (cause instanceof StoreFault fault) {
@@ -61,10 +64,10 @@ public final class StoreFault extends StoreException {
         cause);
   }
 
-  /** What Redis called an error. */
+  /** The kind of an error message of Redis. */
   public static String kind(String message) {
     if (message.contains("access a non local key")) {
-      return "tryagain"; // a slot on its way from node to node, met within a script
+      return "tryagain"; // a slot that moves between nodes, noticed within a script
     }
     if (message.contains("The user executing the script can't run this command")) {
       return "noperm";
@@ -78,8 +81,8 @@ public final class StoreFault extends StoreException {
     return "error";
   }
 
-  /** Whether its Redis node answered nobody at all while this call waited. */
-  public boolean silent() {
-    return silent;
+  /** Whether nothing at all was read from the Redis node while the call waited. */
+  public boolean unresponsive() {
+    return unresponsive;
   }
 }

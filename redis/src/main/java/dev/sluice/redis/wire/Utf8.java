@@ -5,10 +5,12 @@ import io.netty.buffer.ByteBufUtil;
 import java.nio.charset.StandardCharsets;
 
 /**
- * Strings in UTF-8. It tells their exact size beforehand, so that the client writes them where they
- * belong; without that, it takes a buffer for each key and argument and copies it.
+ * Encodes strings in UTF-8. It knows their exact size beforehand, so the client writes them
+ * directly into its buffer. Otherwise the client would copy each key and argument through a
+ * temporary buffer.
  */
 public final class Utf8 extends StringCodec {
+  /** The one instance. */
   public static final Utf8 CODEC = new Utf8();
 
   private Utf8() {

@@ -81,7 +81,7 @@ class DeadlinesTest {
     StoreFault fault = faultOf(call);
 
     assertThat(fault.kind()).isEqualTo("timeout");
-    assertThat(fault.silent()).isTrue();
+    assertThat(fault.unresponsive()).isTrue();
   }
 
   @Test
@@ -90,7 +90,7 @@ class DeadlinesTest {
     line.watch(call);
     otherEnd.join().writeAndFlush("the answer to another call").awaitUninterruptibly();
 
-    assertThat(faultOf(call).silent()).isFalse();
+    assertThat(faultOf(call).unresponsive()).isFalse();
   }
 
   @Test

@@ -12,16 +12,16 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Wakes its one waiter when something happens in a directory, or after a while anyway. */
-final class DirectoryNews implements AutoCloseable {
-  private static final Logger log = LoggerFactory.getLogger(DirectoryNews.class);
+/** Waits for changes in the directory of a file, for a limited time. */
+final class DirectoryWatch implements AutoCloseable {
+  private static final Logger log = LoggerFactory.getLogger(DirectoryWatch.class);
 
   private final Path directory;
   private final Path name;
   private final @Nullable WatchService service;
   private @Nullable WatchKey key;
 
-  DirectoryNews(Path file) {
+  DirectoryWatch(Path file) {
     this.directory = file.getParent() == null ? file : file.getParent();
     this.name = file.getFileName() == null ? file : file.getFileName();
     this.service = service(file);
@@ -32,12 +32,12 @@ final class DirectoryNews implements AutoCloseable {
     try {
       return file.getFileSystem().newWatchService();
     } catch (IOException | UnsupportedOperationException e) {
-      log.warn("{}: looked at by polling only: {}", file, e.getMessage());
+      log.warn("{}: cannot watch the directory, polling only: {}", file, e.getMessage());
       return null;
     }
   }
 
-  /** A directory that is away, or was put in another's place, is registered when it is back. */
+  /** Registers the directory again after it was missing or replaced. */
   private void register() {
     if (service != null && (key == null || !key.isValid())) {
       try {
@@ -53,7 +53,7 @@ final class DirectoryNews implements AutoCloseable {
     }
   }
 
-  /** Waits for news; true if they are about the file itself. */
+  /** Waits for changes; true if the file itself changed. */
   boolean await(Duration atMost) throws InterruptedException {
     register();
     if (service == null) {
@@ -78,7 +78,7 @@ final class DirectoryNews implements AutoCloseable {
       try {
         service.close();
       } catch (IOException e) {
-        log.debug("{}: closing", directory, e);
+        log.debug("{}: could not close the watch service", directory, e);
       }
     }
   }
