@@ -1,14 +1,10 @@
 package dev.sluice.redis;
 
-import com.github.benmanes.caffeine.cache.Cache;
-import com.github.benmanes.caffeine.cache.Caffeine;
 import dev.sluice.Account;
 import dev.sluice.Balance;
 import dev.sluice.Decision;
 import dev.sluice.IdReusedException;
 import dev.sluice.Intent;
-import dev.sluice.Limit;
-import dev.sluice.Lock;
 import dev.sluice.LockPage;
 import dev.sluice.Receipt;
 import dev.sluice.Restriction;
@@ -28,19 +24,14 @@ import java.time.Duration;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
-import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
-import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
-import java.util.function.Predicate;
-import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -55,31 +46,13 @@ final class LettuceStore implements Store {
    * others took is refunded. That never admits too much, but for an instant another call may see
    * less quota than there is.
    */
-  /**
-   * The share of the deadline that a replica gets (one in this many), so that time is left for the
-   * master.
-   */
-  private static final int LOOKS_IN_A_DEADLINE = 4;
-
-  /** How long a lock at a replica is trusted after the master confirmed it. */
-  private static final Duration CONFIRMED = Duration.ofSeconds(10);
-
-  private static final long MOST_CONFIRMED = 100_000;
-  private static final Duration REPLICA_REST = Duration.ofSeconds(1);
-
   private final Topology topology;
   private final Sender sender;
   private final @Nullable Guard guard;
   private final Operators operators;
   private final Spread spread;
-  private final Duration deadline;
-  private final Cache<Account, Long> confirmedLocks =
-      Caffeine.newBuilder()
-          .expireAfterWrite(CONFIRMED)
-          .maximumSize(MOST_CONFIRMED)
-          .executor(Runnable::run)
-          .build();
-  private volatile long looksAgainNanos = System.nanoTime();
+  private final ReplicaLocks replicaLocks;
+  private final SeveralSlots slots;
 
   /**
    * A store.
@@ -99,7 +72,8 @@ final class LettuceStore implements Store {
     this.guard = guard;
     this.operators = operators;
     this.spread = operators.spread();
-    this.deadline = deadline;
+    this.replicaLocks = new ReplicaLocks(topology, deadline, sender::estimatedNow);
+    this.slots = new SeveralSlots(sender, deadline, this::settleLocally);
   }
 
   @Override
@@ -107,32 +81,14 @@ final class LettuceStore implements Store {
     if (!topology.looksAtReplicas()) {
       return judge(plan);
     }
-    return mayAskReplica(plan)
-        ? lockedAtReplica(plan)
+    return replicaLocks.mayDeny(plan)
+        ? replicaLocks.denial(plan, spread.keyspace())
             .thenCompose(
                 locked ->
                     locked == null
-                        ? judge(plan).thenApply(this::confirm)
+                        ? judge(plan).thenApply(replicaLocks::confirm)
                         : CompletableFuture.completedFuture(locked))
-        : judge(plan).thenApply(this::confirm);
-  }
-
-  /**
-   * Whether a replica can deny a plan: all its accounts have a lock that the master confirmed
-   * lately, and the denial need not be counted.
-   */
-  private boolean mayAskReplica(Plan plan) {
-    if (plan.intent() != Intent.TAKE
-        || plan.id() != null
-        || System.nanoTime() - looksAgainNanos < 0) {
-      return false;
-    }
-    for (Charge charge : plan.charges()) {
-      if (!charge.enforced() || charge.terms().countDenied() || confirmed(charge.account()) == 0) {
-        return false;
-      }
-    }
-    return true;
+        : judge(plan).thenApply(replicaLocks::confirm);
   }
 
   @Override
@@ -153,7 +109,7 @@ final class LettuceStore implements Store {
         .thenApply(
             done -> {
               List<Decision> seen = groups.stream().map(CompletableFuture::join).toList();
-              List<Balance> balances = balances(plan, seen, Map.of());
+              List<Balance> balances = SeveralSlots.balances(plan, seen, Map.of());
               return seen.stream().allMatch(Decision::allowed)
                   ? Decision.Allowed.of(
                       balances, Decision.CountedBy.STORE, () -> new Receipt("-", 0, List.of()))
@@ -187,8 +143,10 @@ final class LettuceStore implements Store {
       return groups.get(0);
     }
     return CompletableFuture.allOf(groups.toArray(new CompletableFuture<?>[0]))
-        .handle((done, error) -> error == null ? null : gravest(groups, Stages.cause(error)))
-        .thenCompose(error -> together(plan, parts, groups, error))
+        .handle(
+            (done, error) ->
+                error == null ? null : SeveralSlots.gravest(groups, Stages.cause(error)))
+        .thenCompose(error -> slots.together(plan, parts, groups, error))
         .copy(); // a caller that cancels must not cancel the refunds
   }
 
@@ -214,276 +172,6 @@ final class LettuceStore implements Store {
       }
     }
     return false;
-  }
-
-  /**
-   * The error to report: a reused id, if any slot reports one, because such a call never succeeds.
-   */
-  private static Throwable gravest(List<CompletableFuture<Decision>> groups, Throwable first) {
-    return groups.stream()
-        .filter(CompletableFuture::isCompletedExceptionally)
-        .map(group -> group.handle((done, error) -> Stages.cause(error)).join())
-        .filter(IdReusedException.class::isInstance)
-        .findFirst()
-        .orElse(first);
-  }
-
-  /** Combines the decisions of several slots. If one denied, what the others took is refunded. */
-  private CompletionStage<Decision> together(
-      Plan plan,
-      List<Operation.Judge> parts,
-      List<CompletableFuture<Decision>> groups,
-      @Nullable Throwable error) {
-    Map<Operation.Judge, Decision> answered = new LinkedHashMap<>();
-    for (int i = 0; i < groups.size(); i++) {
-      if (!groups.get(i).isCompletedExceptionally()) {
-        answered.put(parts.get(i), groups.get(i).join());
-      }
-    }
-    List<Decision> decisions = List.copyOf(answered.values());
-    boolean denied = decisions.stream().anyMatch(decision -> !decision.allowed());
-    boolean passes = !denied && error == null;
-    // A call with an id may be sent again after a failure, and must then find what it took.
-    boolean mayComeAgain =
-        error != null && plan.id() != null && !(error instanceof IdReusedException);
-    Set<String> refusedInShadow =
-        decisions.stream()
-            .flatMap(decision -> decision.shadowDenials().stream())
-            .collect(Collectors.toSet());
-    Predicate<Receipt.Entry> isGivenBack =
-        entry ->
-            plan.intent().takes()
-                && (passes
-                    ? refusedInShadow.contains(entry.account().rule())
-                    : !mayComeAgain && !entry.terms().countDenied());
-    CompletableFuture<Map<Account, List<Balance>>> givenBack =
-        giveBack(plan, answered, passes || mayComeAgain, isGivenBack);
-    CompletableFuture<Map<Account, Long>> closed = close(answered, isGivenBack.negate());
-    return givenBack.thenCompose(
-        after ->
-            error != null
-                ? CompletableFuture.failedFuture(Stages.cause(error))
-                : denied
-                    ? CompletableFuture.completedFuture(refused(plan, decisions, after))
-                    : closed.thenApply(
-                        locked -> merged(plan, decisions, after, locked, isGivenBack)));
-  }
-
-  /** The denial by at least one of several slots. */
-  private static Decision refused(
-      Plan plan, List<Decision> decisions, Map<Account, List<Balance>> after) {
-    boolean counted = decisions.stream().anyMatch(Decision.Denied.class::isInstance);
-    return counted
-        ? new Decision.Denied(balances(plan, decisions, after), countedBy(decisions))
-        : unmetered(decisions).orElseThrow();
-  }
-
-  private static Optional<Decision> unmetered(List<Decision> decisions) {
-    return decisions.stream().filter(Decision.Unmetered.class::isInstance).findFirst();
-  }
-
-  /** Where a call was counted: by this node alone if any slot was. */
-  private static Decision.CountedBy countedBy(List<Decision> decisions) {
-    boolean local =
-        decisions.stream().anyMatch(each -> each.countedBy() == Decision.CountedBy.LOCAL);
-    return local ? Decision.CountedBy.LOCAL : Decision.CountedBy.STORE;
-  }
-
-  /**
-   * Confirms what a call took, after all slots have answered. Returns the accounts that this
-   * locked, and until when.
-   */
-  private CompletableFuture<Map<Account, Long>> close(
-      Map<Operation.Judge, Decision> answered, Predicate<Receipt.Entry> which) {
-    Map<Account, Long> locked = new ConcurrentHashMap<>();
-    List<CompletableFuture<?>> steps = new ArrayList<>();
-    answered.forEach(
-        (part, decision) -> {
-          if (part.held
-              && decision instanceof Decision.Allowed allowed
-              && decision.countedBy() == Decision.CountedBy.STORE) {
-            List<Receipt.Entry> open =
-                allowed.receipt().entries().stream()
-                    .filter(which)
-                    .filter(entry -> entry.cost() > 0)
-                    .toList();
-            if (!open.isEmpty()) {
-              CompletableFuture<?> step =
-                  sender
-                      .send(
-                          new Operation.Close(part.keyspace, allowed.receipt(), open),
-                          part.keyspace.partition(open.get(0).account()))
-                      .thenAccept(locked::putAll);
-              if (open.stream().anyMatch(LettuceStore::mayLockNow)) {
-                steps.add(step);
-              }
-            }
-          }
-        });
-    return CompletableFuture.allOf(steps.toArray(new CompletableFuture<?>[0]))
-        .orTimeout(
-            deadline.toNanos(), TimeUnit.NANOSECONDS) // if it is lost, the hold ends by itself
-        .handle((done, failed) -> locked);
-  }
-
-  private static boolean mayLockNow(Receipt.Entry entry) {
-    Lock lock = entry.terms().lock();
-    return lock != null && lock.on() == Lock.On.LIMIT;
-  }
-
-  /**
-   * Refunds part of what was taken, and returns the balances of those accounts afterwards.
-   *
-   * @param stands whether a call with an id keeps its decision
-   */
-  private CompletableFuture<Map<Account, List<Balance>>> giveBack(
-      Plan plan,
-      Map<Operation.Judge, Decision> answered,
-      boolean stands,
-      Predicate<Receipt.Entry> which) {
-    Map<Account, List<Balance>> after = new ConcurrentHashMap<>();
-    List<CompletableFuture<?>> steps = new ArrayList<>();
-    answered.forEach(
-        (part, decision) -> {
-          if (decision instanceof Decision.Allowed allowed) {
-            Receipt taken = allowed.receipt();
-            List<Receipt.Entry> back = taken.entries().stream().filter(which).toList();
-            if (decision.countedBy() == Decision.CountedBy.LOCAL && back.isEmpty()) {
-              return;
-            }
-            if (decision.countedBy() == Decision.CountedBy.LOCAL) {
-              steps.add(settleLocally(taken.with(back), Settlement.GIVEN_BACK));
-              return;
-            }
-            if (!back.isEmpty()) {
-              Operation.Settle undo =
-                  stands
-                      ? Operation.Settle.undoShadow(part, taken, back)
-                      : Operation.Settle.undo(part, taken, back);
-              int partition = part.keyspace.partition(back.get(0).account());
-              steps.add(sender.send(undo, partition));
-              // Sent in the same pipeline, so it takes no extra time.
-              steps.add(
-                  sender
-                      .send(look(part, plan, back), partition)
-                      .thenAccept(seen -> note(seen, after)));
-            }
-          }
-        });
-    return CompletableFuture.allOf(steps.toArray(new CompletableFuture<?>[0]))
-        .orTimeout(
-            deadline.toNanos(), TimeUnit.NANOSECONDS) // the caller waits no longer for a refund
-        .handle((done, failed) -> after);
-  }
-
-  private static Operation.Judge look(
-      Operation.Judge part, Plan plan, List<Receipt.Entry> entries) {
-    Set<Account> accounts =
-        entries.stream().map(Receipt.Entry::account).collect(Collectors.toSet());
-    List<Charge> charges =
-        plan.charges().stream().filter(charge -> accounts.contains(charge.account())).toList();
-    return new Operation.Judge(part.keyspace, new Plan(charges, Intent.PEEK, null, plan.policy()));
-  }
-
-  private static void note(Decision seen, Map<Account, List<Balance>> after) {
-    for (Balance balance : seen.balances()) {
-      after.computeIfAbsent(balance.account(), none -> new ArrayList<>()).add(balance);
-    }
-  }
-
-  private static Decision merged(
-      Plan plan,
-      List<Decision> decisions,
-      Map<Account, List<Balance>> givenBack,
-      Map<Account, Long> locked,
-      Predicate<Receipt.Entry> isGivenBack) {
-    Optional<Decision> unmetered = unmetered(decisions);
-    if (unmetered.isPresent()) {
-      return unmetered.get(); // one slot was not counted at all, and the rule allows that
-    }
-    return Decision.Allowed.of(
-        balances(plan, decisions, givenBack).stream()
-            .map(balance -> locked(balance, locked))
-            .toList(),
-        countedBy(decisions),
-        () -> {
-          List<Receipt.Entry> entries = new ArrayList<>();
-          String node = "";
-          for (Decision decision : decisions) {
-            Receipt receipt = ((Decision.Allowed) decision).receipt();
-            node = receipt.node().isEmpty() ? node : receipt.node();
-            receipt.entries().stream()
-                .filter(isGivenBack.negate())
-                .map(entry -> locked.containsKey(entry.account()) ? entry.locking() : entry)
-                .forEach(entries::add);
-          }
-          Receipt first = ((Decision.Allowed) decisions.get(0)).receipt();
-          return new Receipt(
-              first.id(), first.takenAtMicros(), first.openUntilMicros(), entries, node);
-        });
-  }
-
-  private static Balance locked(Balance balance, Map<Account, Long> locked) {
-    Long until = locked.get(balance.account());
-    return until == null ? balance : balance.lockedUntil(until);
-  }
-
-  /** The balances in the order of the plan; for refunded accounts, those after the refund. */
-  private static List<Balance> balances(
-      Plan plan, List<Decision> decisions, Map<Account, List<Balance>> after) {
-    Map<Account, List<Balance>> found = new HashMap<>();
-    decisions.forEach(decision -> note(decision, found));
-    found.putAll(after);
-    return plan.charges().stream()
-        .flatMap(charge -> found.getOrDefault(charge.account(), List.of()).stream())
-        .toList();
-  }
-
-  /** The denial of a plan if a replica has a lock on one of its accounts, else null. */
-  private CompletionStage<@Nullable Decision> lockedAtReplica(Plan plan) {
-    Keyspace keyspace = spread.keyspace(); // a lock is known, so the keyspace is
-    List<CompletableFuture<@Nullable String>> looks =
-        plan.charges().stream()
-            .map(charge -> topology.lookAtReplica(Keyspace.lockKey(keyspace.key(charge.account()))))
-            .toList();
-    return CompletableFuture.allOf(looks.toArray(new CompletableFuture<?>[0]))
-        .orTimeout(deadline.toNanos() / LOOKS_IN_A_DEADLINE, TimeUnit.NANOSECONDS)
-        .handle(
-            (done, error) -> {
-              if (error != null) {
-                // The master decides. A slow or missing replica delays one call per second.
-                looksAgainNanos = System.nanoTime() + REPLICA_REST.toNanos();
-                return null;
-              }
-              List<Balance> balances = new ArrayList<>();
-              for (int i = 0; i < looks.size(); i++) {
-                Charge charge = plan.charges().get(i);
-                long until = LockIndex.until(looks.get(i).join());
-                long left = until - sender.estimatedNow();
-                if (left <= 0 || until != confirmed(charge.account())) {
-                  return null;
-                }
-                for (Limit limit : charge.terms().limits()) {
-                  balances.add(new Balance(charge.account(), limit, true, 0, left, left, until));
-                }
-              }
-              return new Decision.Denied(balances, Decision.CountedBy.REPLICA);
-            });
-  }
-
-  /** The end of a lock that the master reported lately, or 0. A replica may lag behind. */
-  private long confirmed(Account account) {
-    Long until = confirmedLocks.getIfPresent(account);
-    return until == null ? 0 : until;
-  }
-
-  private Decision confirm(Decision decision) {
-    for (Balance balance : decision.balances()) {
-      if (balance.locked() && decision.countedBy() == Decision.CountedBy.STORE) {
-        confirmedLocks.put(balance.account(), balance.lockedUntilMicros());
-      }
-    }
-    return decision;
   }
 
   @Override
@@ -549,7 +237,7 @@ final class LettuceStore implements Store {
 
   @Override
   public CompletionStage<Boolean> reset(Account account) {
-    confirmedLocks.invalidate(account);
+    replicaLocks.forget(account);
     if (guard != null) {
       guard.fallback().reset(account);
     }
@@ -571,7 +259,7 @@ final class LettuceStore implements Store {
 
   @Override
   public CompletionStage<Boolean> lift(Account account, boolean keepUsage) {
-    confirmedLocks.invalidate(account);
+    replicaLocks.forget(account);
     if (guard != null) {
       guard.fallback().lift(account, keepUsage);
     }
@@ -601,7 +289,7 @@ final class LettuceStore implements Store {
 
   /** Checks whether an account is still locked, if this node remembers a lock for an outage. */
   void checkLock(Account account) {
-    confirmedLocks.invalidate(account);
+    replicaLocks.forget(account);
     if (guard == null || guard.fallback().knownLock(account) == 0) {
       return;
     }

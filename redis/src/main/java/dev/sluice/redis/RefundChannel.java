@@ -168,6 +168,9 @@ final class RefundChannel implements AutoCloseable {
   }
 
   private static void drop(StatefulRedisPubSubConnection<String, String> old) {
+    if (!old.isOpen()) {
+      return; // closing it twice would be logged as a mistake
+    }
     CompletionStage<Void> closing = old.closeAsync();
     closing.exceptionally(
         error -> {
