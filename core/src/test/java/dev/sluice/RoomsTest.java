@@ -17,13 +17,13 @@ import com.tngtech.archunit.library.dependencies.SliceAssignment;
 import com.tngtech.archunit.library.dependencies.SliceIdentifier;
 import org.jspecify.annotations.NullMarked;
 
-/** The walls between the packages of core: who may know whom. */
+/** The dependencies that the packages of core may have. */
 @AnalyzeClasses(packages = "dev.sluice", importOptions = DoNotIncludeTests.class)
 class RoomsTest {
 
   private static final String WORDS = "dev.sluice";
 
-  /** What a store implements; users and stores share the words, so both are one room. */
+  /** The API and what stores implement depend on each other, so they count as one package. */
   private static final String STORE = "dev.sluice.store";
 
   private static final String MEMORY = "dev.sluice.memory..";
