@@ -2,6 +2,7 @@ package dev.sluice;
 
 import dev.sluice.store.Counted;
 import java.util.List;
+import java.util.Objects;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -14,8 +15,8 @@ final class KnownBalances implements Counted {
 
   KnownBalances(List<Balance> balances, Decision.CountedBy countedBy, Supplier<Receipt> maker) {
     this.balances = List.copyOf(balances);
-    this.countedBy = countedBy;
-    this.maker = maker;
+    this.countedBy = Objects.requireNonNull(countedBy, "countedBy");
+    this.maker = Objects.requireNonNull(maker, "receipt");
   }
 
   @Override

@@ -44,5 +44,11 @@ public interface RuleSource extends AutoCloseable {
    * @param since when the source began to fail
    * @param message what is wrong, for operators
    */
-  record Failure(Instant since, String message) {}
+  record Failure(Instant since, String message) {
+    /** Requires both. */
+    public Failure {
+      Objects.requireNonNull(since, "since");
+      Objects.requireNonNull(message, "message");
+    }
+  }
 }

@@ -263,7 +263,7 @@ class CanonicalFormTest {
     return new Facet("login", Facet.Source.QUERY, "login", false, steps);
   }
 
-  /** Letters, marks, spaces and invisible characters, near each other as nobody writes them. */
+  /** Random letters, marks, spaces and invisible characters in unusual combinations. */
   private static String randomText(SplittableRandom random) {
     int[][] ranges = {
       {0x20, 0x7e}, {0xa0, 0x24f}, {0x300, 0x36f}, {0x370, 0x5ff}, {0x1100, 0x11ff},

@@ -27,7 +27,7 @@ import org.junit.jupiter.api.Timeout;
 @Timeout(
     value = 10,
     unit = TimeUnit.MINUTES,
-    threadMode = Timeout.ThreadMode.SEPARATE_THREAD) // an endless loop hears no interrupt
+    threadMode = Timeout.ThreadMode.SEPARATE_THREAD) // an endless loop ignores an interrupt
 class FuzzTest {
   private static final List<Class<? extends Exception>> CLEAR =
       List.of(IllegalArgumentException.class);
@@ -93,7 +93,7 @@ class FuzzTest {
         input -> used(RuleFiles.parse("r.xml", input)));
   }
 
-  /** What was read can be put into words, written and planned by. */
+  /** Parsed rules can be described, printed and used for a plan. */
   private static Object used(Rules rules) {
     Identity ann = Identity.of("ip", "10.0.0.1", "login", "ann");
     for (Rule rule : rules.all().subList(0, Math.min(2, rules.size()))) {

@@ -9,7 +9,7 @@ import java.time.Duration;
 import java.time.Instant;
 import org.junit.jupiter.api.Test;
 
-/** Time never runs backwards: a clock that steps gives nobody anything extra. */
+/** Time never runs backwards: a clock that steps back gives no extra quota. */
 public interface ClockContract {
   Duration SPAN = Duration.ofSeconds(10);
 

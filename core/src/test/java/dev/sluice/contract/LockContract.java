@@ -18,7 +18,7 @@ import java.time.Duration;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
-/** Locks: earned by overdrawing, growing, set and lifted by hand. */
+/** Locks: caused by exceeding a limit, growing, set and lifted by hand. */
 public interface LockContract {
   Scene scene();
 

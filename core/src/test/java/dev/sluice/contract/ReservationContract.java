@@ -22,7 +22,7 @@ import java.util.List;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import org.junit.jupiter.api.Test;
 
-/** Takes whose fate is open: confirmed, given back or forgiven later. */
+/** Reservations: confirmed, refunded or forgiven later. */
 public interface ReservationContract {
   Duration LENGTH = Duration.ofMinutes(30);
 

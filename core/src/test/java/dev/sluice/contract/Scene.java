@@ -21,7 +21,7 @@ import java.util.List;
 import java.util.concurrent.CompletionStage;
 import java.util.stream.Collectors;
 
-/** A store on a movable clock, and short words for calling it and for what it answered. */
+/** A store on a movable clock, with short methods to call it and to format its answers. */
 public final class Scene {
   /** A Monday, at the start of an hour: windows of seconds and minutes begin here. */
   public static final Instant START = Instant.parse("2026-03-02T10:00:00Z");

@@ -19,7 +19,7 @@ import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 
-/** What holds for some and not for others: shadow mode, overrides, exemptions, missing facets. */
+/** Special cases: shadow mode, overrides, exemptions, missing facets. */
 public interface SpecialContract {
   Duration TEN = Duration.ofSeconds(10);
 

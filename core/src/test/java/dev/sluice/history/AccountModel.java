@@ -12,7 +12,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 
-/** One account: all its limits, its lock, and what is open. */
+/** One account: its limits, its lock and its open reservations. */
 final class AccountModel {
   private final Terms terms;
   private final List<LimitModel> limits;
@@ -49,7 +49,10 @@ final class AccountModel {
     return limits.stream().noneMatch(limit -> limit.waitFor(now, asked) == Balance.NEVER);
   }
 
-  /** What a refusal leaves behind: a lock for who overdrew, and the knock where knocks count. */
+  /**
+   * Applies the effects of a denial: a lock if a limit was exceeded, and the denied call where
+   * denied calls count.
+   */
   void refuse(long now, long cost) {
     long asked = Math.max(1, cost);
     if (!canEverFit(now, asked) || lockLeft(now) > 0) {
@@ -100,7 +103,7 @@ final class AccountModel {
   /** What was counted, and whether that locked the account. */
   record Counted(List<Long> uncharged, boolean locked) {}
 
-  /** Counts a cost; what could not be charged is told limit by limit. */
+  /** Counts a cost; returns what each limit could not charge. */
   Counted count(long now, Object owner, long cost, Intent intent, long hold) {
     Lock lock = terms.lock();
     boolean hadRoom = hasRoomWithoutOpen(now, 1);
@@ -130,7 +133,7 @@ final class AccountModel {
     return limits.stream().map(limit -> limit.add(now, owner, cost, manner)).toList();
   }
 
-  /** Takes back the lock that began with a call. */
+  /** Removes the lock that began with a call. */
   void unlock(long now, long from) {
     if (lockedUntil > 0 && lockedFrom == from) {
       locksInARow = Math.max(0, locksInARow - 1);
@@ -182,10 +185,10 @@ final class AccountModel {
   }
 
   /**
-   * What each limit has to say.
+   * The balance at each limit.
    *
-   * @param asked 0 after the call was counted
-   * @param reserves whether the call would reserve: then it need not wait longer than for others
+   * @param asked the cost; 0 after the call was counted
+   * @param reserves whether the call would reserve: then its wait is at most that for others
    */
   List<Balance> balances(
       Charge charge, long now, long asked, boolean reserves, List<Long> uncharged) {

@@ -91,7 +91,7 @@ final class Author {
     }
     Call call = call(world, intent(kind));
     Model.Answer answer = ask(world, call, Step.Promise.NONE);
-    // What a reservation is told to wait for is others' fate, which may turn out against it.
+    // The wait of a reservation depends on other reservations, so it may turn out longer.
     if (!answer.allowed() && call.intent() != Intent.RESERVE && random.nextInt(4) == 0) {
       comeBack(world, call, answer);
     }
@@ -151,7 +151,7 @@ final class Author {
     }
     int ask = pick(asks);
     if (settled.contains(ask) && now >= model.end(ask)) {
-      return false; // nobody remembers for ever that a receipt was settled
+      return false; // stores do not remember settlements for ever
     }
     settled.add(ask);
     Settlement settlement = settlement(((Step.Ask) steps.get(ask)).call(), model.rulesOf(ask));

@@ -10,7 +10,7 @@ final class Bounds {
   /**
    * Something that was counted.
    *
-   * @param forced whether it was recorded, so that nobody asked whether it fits
+   * @param forced whether it was recorded without a check whether it fits
    */
   record Event(long at, long cost, boolean forced) {}
 
@@ -60,7 +60,7 @@ final class Bounds {
     return false;
   }
 
-  /** Whether so much is more than may pass in a time. */
+  /** Whether a sum exceeds what may pass in a time. */
   static boolean breaks(Limit.TokenBucket bucket, long micros, long sum) {
     BigInteger period = BigInteger.valueOf(Durations.micros(bucket.period()));
     BigInteger beyond = BigInteger.valueOf(sum - bucket.capacity()).multiply(period);

@@ -13,13 +13,13 @@ import java.util.List;
 import java.util.concurrent.CompletionStage;
 import java.util.function.UnaryOperator;
 
-/** A store around a right one, for bugs to be put into. */
+/** A wrapper of a correct store, into which tests put bugs. */
 class Broken extends ForwardingStore {
   Broken(Store right) {
     super(right);
   }
 
-  /** A balance as this store tells it. */
+  /** A balance as this store reports it. */
   Balance balance(Balance balance) {
     return balance;
   }
@@ -48,7 +48,7 @@ class Broken extends ForwardingStore {
     return new Plan(charges, plan.intent(), plan.id(), plan.policy());
   }
 
-  /** An entry that forgets how much of it has come back by itself. */
+  /** An entry whose mark numbers are so large that nothing seems to have come back. */
   static Receipt.Entry farAhead(Receipt.Entry entry) {
     List<Receipt.Mark> marks =
         entry.marks().stream().map(mark -> new Receipt.Mark(mark.micros(), 1L << 50)).toList();

@@ -24,7 +24,7 @@ import java.util.stream.LongStream;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** The checker is checked: a store with a known bug must not pass a thousand histories. */
+/** Tests the checker: a store with a known bug must not pass a thousand histories. */
 class CheckerTest {
   private static final int HISTORIES = 1_000;
 

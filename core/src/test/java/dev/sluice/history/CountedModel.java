@@ -18,7 +18,7 @@ abstract sealed class CountedModel implements LimitModel permits LogModel, Parts
   /** The first moment at which an event is no longer counted. */
   abstract long leavesAt(long at);
 
-  /** Whether an event cannot be told from what an owner took. */
+  /** Whether an event may be what an owner took. */
   boolean isOf(long at, Object eventOwner, Object owner) {
     return eventOwner.equals(owner);
   }

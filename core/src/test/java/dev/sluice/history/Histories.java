@@ -8,11 +8,11 @@ import java.util.function.Function;
 import java.util.function.LongConsumer;
 
 /**
- * Many random histories, one after another, each checked against the model and the promises.
+ * Plays many random histories and checks each against the model and the promises.
  *
- * <p>{@code -Dsluice.seed=…} plays that one alone; {@code -Dsluice.histories=…} says how many, and
- * {@code -Dsluice.from=…} with which seed to begin: always the same unless it is said, so that a
- * run can be repeated.
+ * <p>{@code -Dsluice.seed=…} plays one seed only. {@code -Dsluice.histories=…} sets how many, and
+ * {@code -Dsluice.from=…} the first seed. The default seeds are fixed, so that a run can be
+ * repeated.
  */
 public final class Histories {
   private static final int THOROUGH = 8;
@@ -28,12 +28,12 @@ public final class Histories {
     this.open = open;
   }
 
-  /** Plays so many histories unless the system properties say otherwise; gives their number. */
+  /** Plays some histories, unless the system properties say otherwise; returns their number. */
   public long play(long usually) {
     return repeat("histories", usually, this::playOne);
   }
 
-  /** Plays so many histories under clocks that step, jump and toggle. */
+  /** Plays some histories under clocks that step, jump and toggle; returns their number. */
   public long playOnWildClocks(long usually) {
     return repeat("histories on wild clocks", usually, this::playOnWildClock);
   }

@@ -8,9 +8,10 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What happened to a store, and what it must have answered: the same seed gives the same history.
+ * The steps of a history and the answers that a store must give. The same seed gives the same
+ * history.
  *
- * @param answers one for each step: a {@link Model.Answer}, what a settlement gave, whether
+ * @param answers one for each step: a {@link Model.Answer}, the result of a settlement, whether
  *     something was lifted, or null
  */
 public record History(long seed, Rules rules, List<Step> steps, List<@Nullable Object> answers) {
@@ -33,7 +34,7 @@ public record History(long seed, Rules rules, List<Step> steps, List<@Nullable O
         .anyMatch(rule -> rule.terms().lock() != null || rule.terms().countDenied());
   }
 
-  /** The story up to a step, for a person who must find out what went wrong. */
+  /** The history up to a step, for a person who debugs it. */
   String told(int upTo) {
     StringBuilder text = new StringBuilder("seed " + seed + "\n");
     for (Rule rule : rules.all()) {

@@ -2,15 +2,15 @@ package dev.sluice.history;
 
 import dev.sluice.Limit;
 
-/** What one limit of one account has seen, kept plainly and without any care for speed. */
+/** The state of one limit of an account, simple and without regard for speed. */
 interface LimitModel {
-  /** How something comes to be counted. */
+  /** Why a cost is counted. */
   enum Manner {
     /** It fits. */
     TAKEN,
     /** It counts even where it does not fit. */
     RECORDED,
-    /** It was denied, and the rule counts that too. */
+    /** It was denied, and the rule counts denied calls. */
     KNOCKED
   }
 
@@ -29,7 +29,7 @@ interface LimitModel {
 
   long remaining(long now);
 
-  /** Whether a cost would fit, were so much given back. */
+  /** Whether a cost would fit if an amount were refunded. */
   boolean hasRoom(long now, long cost, long givenBack);
 
   /** How long until a cost fits; {@link dev.sluice.Balance#NEVER} if no wait is long enough. */
@@ -37,14 +37,14 @@ interface LimitModel {
 
   long resetAfter(long now);
 
-  /** Counts a cost; says how much of it was too much to be recorded. */
+  /** Counts a cost; returns how much of it could not be recorded. */
   long add(long now, Object owner, long cost, Manner manner);
 
   /**
-   * Undoes what an owner took, up to an amount, as far as it has not come back by itself.
+   * Refunds what an owner took, up to an amount, as far as it is not available again anyway.
    *
-   * @param givenSince what others were given back since the owner took
-   * @return how much of it was given back although others have taken since
+   * @param givenSince what was refunded to others since the owner took
+   * @return how much was refunded although others have taken since
    */
   long giveBack(long now, Object owner, long amount, long givenSince);
 

@@ -45,9 +45,9 @@ final class Model {
   }
 
   /**
-   * Judges a plan, or repeats what was said to its id.
+   * Decides a plan, or repeats the answer to its id.
    *
-   * @param call names the call when it is settled
+   * @param call identifies the call when it is settled
    */
   Answer take(Plan plan, Object call, long now) {
     if (plan.id() == null || plan.intent() == Intent.PEEK) {

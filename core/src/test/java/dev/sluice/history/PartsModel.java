@@ -3,7 +3,7 @@ package dev.sluice.history;
 import java.util.HashMap;
 import java.util.Map;
 
-/** A limit that keeps only the sum of each part of time, not who is in it. */
+/** A limit that keeps only the sum of each part of time, not the single calls. */
 abstract sealed class PartsModel extends CountedModel permits FixedModel, SlidingModel {
   private final long part;
   private final Map<Object, Long> partOf = new HashMap<>();

@@ -101,7 +101,7 @@ final class Promises {
     return named != null ? named : whole != null ? whole : charge.cost();
   }
 
-  /** How long a call with an id is not judged again after a decision. */
+  /** How long a call with an id is not decided again. */
   private long notJudgedAgain(Step.Ask ask, Decision decision) {
     long minute = Durations.micros(Store.CALL_MEMORY);
     if (!decision.allowed()) {
@@ -197,7 +197,7 @@ final class Promises {
         "without the denied calls");
   }
 
-  /** What others do changes nothing: one world alone gives the same answers. */
+  /** Worlds are independent: one world alone gives the same answers. */
   static void checkIsolation(History history, Store store, MovableClock clock) {
     List<@Nullable Object> alone =
         Replay.play(history, store, clock, i -> history.steps().get(i).world() == 1);

@@ -9,13 +9,13 @@ import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 
-/** Calls that one account paid, as their callers recorded them, against one limit's promise. */
+/** Recorded calls on one account, checked against the promise of one limit. */
 public final class RecordedCalls {
   /*
-   * The store judged each call at some moment between "from" and "to". Where the caller knows that
-   * moment, because a receipt names it, the two are equal. Where it does not, it is given the
-   * benefit of the doubt both ways: calls are over the bound only if they are wherever their moments
-   * lie, and a denial is unexplained only if it is wherever they lie.
+   * The store decided each call at some time between "from" and "to". If the caller knows that time
+   * from a receipt, the two are equal. Otherwise the store gets the benefit of the doubt: calls
+   * exceed the bound only if they do for all possible times, and a denial is unexplained only if it
+   * is for all possible times.
    */
   private final Limit limit;
   private final List<Seen> byFrom;

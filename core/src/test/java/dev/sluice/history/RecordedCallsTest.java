@@ -24,7 +24,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** The check of recorded calls is checked: it must see a wrong store and believe a right one. */
+/** Tests the check of recorded calls: it must find a wrong store and accept a right one. */
 class RecordedCallsTest {
   private static final Duration SECOND = Duration.ofSeconds(1);
   private static final long START = 1_700_000_000_000_000L;
@@ -93,7 +93,7 @@ class RecordedCallsTest {
 
   private record Played(List<Seen> paid, List<Seen> denied) {}
 
-  /** What a caller of a right store sees; of the moments it knows no more than the blur leaves. */
+  /** What a caller of a correct store sees; it knows times only up to the blur. */
   private static Played play(Limit limit, long seed, int blurMicros) {
     SplittableRandom random = new SplittableRandom(seed);
     long[] now = {START};

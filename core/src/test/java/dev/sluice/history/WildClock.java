@@ -55,7 +55,7 @@ final class WildClock {
         new long[] {start, start + memory() * random.nextLong(3, 2_000) + random.nextLong(window)};
   }
 
-  /** As long as anything can matter. */
+  /** How long a counted call can affect decisions. */
   private long memory() {
     return limit.horizonMicros(clock.micros());
   }
@@ -69,7 +69,7 @@ final class WildClock {
     checkOpens();
   }
 
-  /** Two times far from each other, each of which goes on slowly. */
+  /** Toggles between two times that are far apart, each of which advances slowly. */
   private long toggled() {
     int at = random.nextInt(2);
     times[at] += random.nextInt(3) == 0 ? random.nextLong(window / 4 + 1) : 0;
@@ -134,7 +134,10 @@ final class WildClock {
     return limit instanceof Limit.FixedWindow ? last.edges - first.edges : moved / window;
   }
 
-  /** Nobody is shut out: open once a clock that stepped back has caught up and a window is over. */
+  /**
+   * No account stays closed: it opens once a clock that stepped back has caught up and a window is
+   * over.
+   */
   private void checkOpens() {
     long start = clock.micros();
     long wait = memory() + (rule.terms().lock() == null ? 0 : 5_000_000);

@@ -1,4 +1,4 @@
-/** Random histories of calls, and a slow and plain model that says what each must answer. */
+/** Random histories of calls, and a slow but simple model that knows the right answers. */
 @NullMarked
 package dev.sluice.history;
 

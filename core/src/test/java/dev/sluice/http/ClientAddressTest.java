@@ -9,7 +9,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Whose account a request is counted on, whatever it claims. */
+/** On which account a request is counted, whatever it claims. */
 class ClientAddressTest {
   private static final List<String> PROXIES = List.of("10.0.0.0/8", "2001:db8:ffff::/48");
 
@@ -21,7 +21,7 @@ class ClientAddressTest {
       delimiter = ';',
       quoteCharacter = '`',
       value = {
-        // A peer that nobody trusts may say what it likes.
+        // An untrusted peer may claim anything.
         "198.51.100.9; 192.0.2.1; 198.51.100.9",
         "198.51.100.9; 10.0.0.1; 198.51.100.9",
         "198.51.100.9; 127.0.0.1, 10.0.0.1; 198.51.100.9",

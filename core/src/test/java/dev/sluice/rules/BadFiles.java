@@ -440,7 +440,7 @@ public final class BadFiles {
         rule("limit: 3 per 30m\nmode: shdow"),
         "r.yaml:4  rule 'a': mode is 'shdow' (did you mean 'shadow'?)");
     yaml(
-        "unknown choice for a silent store",
+        "unknown choice for a store that does not answer",
         rule("limit: 3 per 30m\nonStoreFailure: panic"),
         "r.yaml:4  rule 'a': onStoreFailure is 'panic' (expected: one of allow, deny, local)");
     yaml(

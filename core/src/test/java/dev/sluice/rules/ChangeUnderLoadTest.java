@@ -72,7 +72,7 @@ class ChangeUnderLoadTest {
       change(file, source, 1_500);
       exhausted(1_500); // usage is kept: 1,000 more and not 1,500
       change(file, source, 800);
-      exhausted(1_500); // lowered below what was used: nobody passes
+      exhausted(1_500); // lowered below the usage: no call passes
       change(file, source, 1_600);
       exhausted(1_600); // what was used before counts on: 100 more
 
@@ -106,7 +106,7 @@ class ChangeUnderLoadTest {
     }
   }
 
-  /** So many have passed, and ten thousand more calls do not change that. */
+  /** Exactly this number of calls has passed, and ten thousand more calls do not change that. */
   private void exhausted(long number) {
     Until.within(Duration.ofSeconds(20), number + " passed", () -> passed.get() >= number);
     long from = asked.get();

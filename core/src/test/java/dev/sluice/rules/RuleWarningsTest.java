@@ -12,7 +12,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** What a rule file may say and probably does not mean. */
+/** What is valid in a rule file but probably not intended. */
 class RuleWarningsTest {
   private static List<String> warnings(String rule) {
     return RuleFiles.parse("r.yaml", "rules:\n  a:\n" + rule.indent(4)).warnings();

@@ -22,7 +22,7 @@ import org.snakeyaml.engine.v2.api.Load;
 import org.snakeyaml.engine.v2.api.LoadSettings;
 import org.snakeyaml.engine.v2.schema.CoreSchema;
 
-/** The schema that editors complete and check by says what the reader says, where it can. */
+/** The JSON schema for editors agrees with the parser where it can. */
 class SchemaTest {
   private static final ObjectMapper JSON = new ObjectMapper();
   private static final JsonSchemaFactory FACTORY =

@@ -9,7 +9,7 @@ import java.util.SplittableRandom;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Damages good inputs, to try a parser of outside text with what nobody meant to write.
+ * Damages valid inputs, to test parsers of untrusted text.
  *
  * <p>Every input must give a value or a clear error: one of the exceptions that the parser
  * documents, with a message of bounded length, within a second. The same seed gives the same

@@ -27,7 +27,7 @@ import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** What can end a denial early is published by the script that does it. */
+/** Refunds are published by the script that makes them. */
 @ExtendWith(RedisServers.class)
 class AnnouncementsIT {
   private static final Duration HOUR = Duration.ofHours(1);
@@ -56,8 +56,7 @@ class AnnouncementsIT {
             .by("member+ip")
             .colocate()
             .build();
-    try (LettuceStore store =
-            RedisStore.builder(uri).buildBare(); // which announces nothing but by scripts
+    try (LettuceStore store = RedisStore.builder(uri).buildBare(); // only the scripts announce
         Limiter limiter = Limiter.owning(store, Rules.of(plain, colocated));
         StatefulRedisPubSubConnection<String, String> listener = client.connectPubSub()) {
       listener.addListener(

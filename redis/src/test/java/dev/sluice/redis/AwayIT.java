@@ -25,7 +25,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** What a store says of a Redis that does not count calls, and when it stops saying so. */
+/** What a store reports about a Redis that does not count calls, and when it stops. */
 class AwayIT {
   private static final Identity ANN = Identity.of("member", "ann");
   private static final Rules RULES =

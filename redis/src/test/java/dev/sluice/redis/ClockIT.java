@@ -87,8 +87,8 @@ class ClockIT {
   }
 
   /**
-   * Knocks four times a second for a minute. A step ahead is taken for passed time: nobody can tell
-   * the two apart. Up to it and from it on, the promise holds.
+   * Calls four times a second for a minute. A step ahead looks like time that has passed: the two
+   * cannot be distinguished. Before it and after it, the promise holds.
    */
   @ParameterizedTest
   @MethodSource("kindsAndClocks")

@@ -21,7 +21,7 @@ import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 
-/** What callers do with their answers is nobody else's problem. */
+/** A continuation of one caller does not delay other callers. */
 @ExtendWith(RedisServers.class)
 class ContinuationIT {
   private static final Rules RULES =
@@ -43,7 +43,8 @@ class ContinuationIT {
     try (Limiter limiter = Limiter.owning(RedisStore.connect(server.uri()), RULES)) {
       for (int i = 0; i < 20; i++) {
         int number = i;
-        // From a thread of its own: an answer that is there already is used by whoever asked.
+        // In a thread of its own, because the continuation of a completed answer runs on the
+        // calling thread.
         new Thread(
                 () ->
                     limiter

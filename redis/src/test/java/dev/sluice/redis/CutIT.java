@@ -125,7 +125,9 @@ class CutIT {
     }
   }
 
-  /** Calls once; whether that brought the script calls to a number: without a way, it does not. */
+  /**
+   * Calls once; returns whether Redis received the call. It does not while there is no connection.
+   */
   private boolean isCarried(Limiter limiter, int calls) {
     Decision decision = limiter.decide("r", ANN);
 

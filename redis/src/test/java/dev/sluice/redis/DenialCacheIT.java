@@ -27,7 +27,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 
-/** Two nodes that remember denials, and the gifts each tells the other of. */
+/** Two nodes with denial caches, and the refunds that each announces to the other. */
 @ExtendWith(RedisServers.class)
 class DenialCacheIT {
   private static final Identity ANN = Identity.of("member", "ann");

@@ -37,7 +37,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** What befalls a Redis, and what a caller sees of it. */
+/** Faults of a Redis, and what a caller sees of them. */
 class FaultsIT {
   private static final Identity ANN = Identity.of("member", "ann");
   private static final Limit PLENTY = Limit.tokenBucket(1_000_000, 1, Duration.ofSeconds(1));
@@ -68,7 +68,7 @@ class FaultsIT {
     return Limiter.owning(RedisStore.connect(server.uri()), Rules.of(rule(limit, policy)));
   }
 
-  /** Lets time pass that belongs to other processes. */
+  /** Waits in real time, for other processes. */
   private static void let(Duration pass) {
     LockSupport.parkNanos(pass.toNanos());
   }

@@ -35,7 +35,7 @@ import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /**
- * Values under our keys that somebody else wrote: each is replaced and counted, and stops nobody.
+ * Values under our keys that Sluice did not write: each is replaced and counted, and no call fails.
  */
 @ExtendWith(RedisServers.class)
 class ForeignValuesIT {

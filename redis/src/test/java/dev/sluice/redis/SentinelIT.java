@@ -26,7 +26,9 @@ class SentinelIT {
   private static final Identity ANN = Identity.of("member", "ann");
   private static final long MUCH = 1_000_000;
 
-  /** Killed, its connections break; stopped, they stay open and say nothing. */
+  /**
+   * If a master is killed, its connections break; if it is stopped, they stay open without answers.
+   */
   @ParameterizedTest
   @ValueSource(booleans = {true, false})
   void failoverIsFollowedWithoutRestart(boolean killed) {

@@ -31,7 +31,7 @@ class SharedKeysIT {
     redis.close();
   }
 
-  /** The keys that services share, that which seals first; without the one of the process. */
+  /** The shared keys, the one that signs first; without the key of the process. */
   private static List<String> shared(SharedKeys keys) {
     List<String> all = keys.keys().stream().map(HexFormat.of()::formatHex).toList();
     return all.subList(0, all.size() - 1);

@@ -21,7 +21,7 @@ import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Encrypted connections, with a certificate that nobody has signed but its owner. */
+/** Encrypted connections with a self-signed certificate. */
 @Needs({"redis-server", "openssl"})
 class TlsIT {
   private static final Identity ANN = Identity.of("member", "ann");

@@ -176,7 +176,8 @@ public class FileRulesTest {
         assertThat(source.rules().size()).isEqualTo(2);
       }
     }
-    // On a busy machine the writer may pause while the file is empty; that is told until it is not.
+    // On a busy machine the writer may pause while the file is empty; that is a failure until it
+    // goes on.
     Until.within(LONG, "no failure", () -> source.failure().isEmpty());
   }
 
@@ -407,7 +408,7 @@ public class FileRulesTest {
       FileRules.watch(file).close();
     }
 
-    // The file system's own thread for news ends a moment after it was told to.
+    // The watch thread of the file system ends a moment after it was closed.
     Until.within(SECOND, "files closed", () -> openFiles() <= files);
     source.close();
     Until.within(SECOND, "threads ended", () -> threadsNamed("sluice-rules rules.yaml") == 0);

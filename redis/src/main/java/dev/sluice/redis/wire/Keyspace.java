@@ -31,10 +31,19 @@ public final class Keyspace {
   /** The prefix of calls with an id on a single Redis, whatever rules they name. */
   public static final String CALLS = "s2:!call:";
 
+  /** The channel for announcements of refunds. */
   public static final String REFUNDS = "s2:refunds";
+
+  /** The key of the shared rule file. */
   public static final String RULES = "s2:rules";
+
+  /** The key of the shared keys for receipts. */
   public static final String RECEIPT_KEYS = "s2:receipt-keys";
+
+  /** The key of the secret that spreads accounts over a Cluster. */
   public static final String SPREAD_KEY = "s2:spread-key";
+
+  /** The key of the record which libraries are in use. */
   public static final String LIBRARIES = "s2:libraries";
 
   /** The keyspace of a Redis that is no Cluster. */

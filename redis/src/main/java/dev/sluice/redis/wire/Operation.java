@@ -29,6 +29,7 @@ public abstract class Operation<R> {
   /** How long what one slot took for a call can wait for the other slots. */
   static final Duration HOLD = Duration.ofSeconds(10);
 
+  /** The result, once Redis has answered. */
   public final CompletableFuture<R> answer = new CompletableFuture<>();
 
   /** The keyspace of its keys, fixed even if the secret changes meanwhile. */
@@ -106,6 +107,7 @@ public abstract class Operation<R> {
 
   /** Decides a plan: take, reserve, peek or record. */
   public static final class Judge extends Operation<Decision> {
+    /** The plan, or the part of it in one slot. */
     public final Plan plan;
 
     /** Whether what it takes is held until {@link Close}, because another slot may still deny. */

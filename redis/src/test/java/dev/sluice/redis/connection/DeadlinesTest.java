@@ -22,7 +22,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** Deadlines on a real connection, whose other end a test speaks for. */
+/** Deadlines on a real connection to a server that the test plays. */
 class DeadlinesTest {
   private final EventLoop reading = new DefaultEventLoop();
   private final EventLoop answering = new DefaultEventLoop();

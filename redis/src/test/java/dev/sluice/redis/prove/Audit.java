@@ -221,7 +221,7 @@ final class Audit {
   }
 
   /**
-   * Checks an account that has forgotten nothing against what its callers were told.
+   * Compares an account that has forgotten nothing with what its callers saw.
    *
    * @param counted what Redis counted in all
    */

@@ -26,7 +26,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** The check behind {@code ./sluice prove} is checked: it must not be blind. */
+/** Tests the check behind {@code ./sluice prove}: it must find violations. */
 class AuditTest {
   private static final long START = 1_700_000_000_000_000L;
   private static final List<Entry> RIGHT = history(1);
@@ -163,7 +163,7 @@ class AuditTest {
     return Audit.of(entries, false);
   }
 
-  /** A minute and a half of calls on a store whose limits are so many times what is promised. */
+  /** A minute and a half of calls on a store whose limits are {@code times} what is promised. */
   private static List<Entry> history(long times) {
     SplittableRandom random = new SplittableRandom(11);
     long[] now = {START};

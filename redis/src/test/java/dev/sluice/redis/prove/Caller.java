@@ -70,7 +70,7 @@ final class Caller {
       telling.setDaemon(true);
       telling.start();
       while (System.in.read() >= 0) {
-        // Whoever started this process holds its input open for as long as it should ask.
+        // The parent process holds the input open for as long as this one should call.
       }
       caller.goesOn = false;
       for (Thread thread : threads) {

@@ -103,7 +103,7 @@ final class Callers implements AutoCloseable {
     }
   }
 
-  /** The processes that ended although nobody told them to. */
+  /** The processes that ended unexpectedly. */
   List<Integer> ended() {
     List<Integer> ended = new ArrayList<>();
     for (int i = 0; i < processes.size(); i++) {

@@ -15,7 +15,7 @@ import java.util.List;
  * @param sent just before it was asked for; of a call sent again, the first time
  * @param received just after it was answered; of a call sent again, the last time
  * @param at when Redis took it, as its receipt says; 0 if it took nothing
- * @param lockedUntil the end of the lock that was told, or 0
+ * @param lockedUntil the end of the lock that was reported, or 0
  */
 record Entry(
     Workload.Ask ask, Outcome outcome, long sent, long received, long at, long lockedUntil) {

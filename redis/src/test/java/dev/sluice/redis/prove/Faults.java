@@ -36,7 +36,7 @@ final class Faults {
     }
   }
 
-  /** A fault that is to come; the numbers pick who it befalls. */
+  /** A planned fault; the numbers select the node. */
   record Fault(Kind kind, int first, int second, int millis) {}
 
   /** A fault that happened, in microseconds of the machine's clock. */
@@ -75,7 +75,9 @@ final class Faults {
     return faults;
   }
 
-  /** Brings fault after fault, whole rounds, until told to end; then all is well again. */
+  /**
+   * Causes one fault after another, in whole rounds, while {@code goesOn}; then repairs everything.
+   */
   void run(BooleanSupplier goesOn, Consumer<Fault> announce) {
     do {
       for (Fault fault : round(random, site.isCluster())) {
@@ -133,12 +135,12 @@ final class Faults {
     return done;
   }
 
-  /** What happened although the run did not mean it to. */
+  /** What happened unintentionally. */
   List<String> strange() {
     return strange;
   }
 
-  /** Lets time pass that belongs to other processes. */
+  /** Waits in real time, for other processes. */
   static void let(long millis) {
     long end = System.nanoTime() + millis * 1_000_000;
     while (System.nanoTime() < end) {

@@ -90,7 +90,7 @@ record Part(
       Files.createDirectories(folder);
       try (Callers callers =
           Callers.start(site.uri(), options.seed(), options.perSecond(), folder)) {
-        // A process that is stopped hears of nothing, should somebody interrupt the run just then.
+        // A stopped process does not notice if the run is interrupted just then.
         Thread interrupted = new Thread(callers::close, "end of the callers");
         Runtime.getRuntime().addShutdownHook(interrupted);
         Faults faults = decideUnderFaults(callers);

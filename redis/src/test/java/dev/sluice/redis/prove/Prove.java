@@ -64,7 +64,7 @@ final class Prove {
           return number;
         }
       } catch (NumberFormatException e) {
-        // told below
+        // reported below
       }
       throw new IllegalArgumentException(
           "%s: %s (expected: a number from %d to 1,000,000,000)"

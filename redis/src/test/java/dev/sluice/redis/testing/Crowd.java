@@ -12,7 +12,7 @@ import java.util.function.BooleanSupplier;
 import java.util.function.IntFunction;
 import java.util.function.Supplier;
 
-/** Callers that ask at the same time, and what each of them was told. */
+/** Callers that call at the same time, and the answers they got. */
 public final class Crowd {
   /** An answer and how long it took. */
   public record Answer(Decision decision, long nanos) {
@@ -23,15 +23,13 @@ public final class Crowd {
 
   private Crowd() {}
 
-  /** Whether Redis counted a call, or told of a denial that it remembers. */
+  /** Whether Redis counted a call, or the cache repeated a denial of Redis. */
   public static boolean isCounted(Decision decision) {
     return decision.countedBy() != Decision.CountedBy.LOCAL
         && decision.countedBy() != Decision.CountedBy.NOBODY;
   }
 
-  /**
-   * Calls as often as told, in all, from several threads. An error of a call is one of the test.
-   */
+  /** Makes a number of calls in all from several threads. An error of a call fails the test. */
   public static List<Answer> calling(int threads, int calls, IntFunction<Decision> call) {
     return run(
         threads,
@@ -45,7 +43,7 @@ public final class Crowd {
         });
   }
 
-  /** Calls in the background until told to stop, each caller with a pause between calls. */
+  /** Calls in the background until stopped, each caller with a pause between calls. */
   public static CompletableFuture<List<Answer>> calling(
       int threads, Duration pause, BooleanSupplier goesOn, Supplier<Decision> call) {
     return CompletableFuture.supplyAsync(
@@ -56,7 +54,7 @@ public final class Crowd {
                   List<Answer> answers = new ArrayList<>();
                   while (goesOn.getAsBoolean()) {
                     answers.add(timed(call));
-                    LockSupport.parkNanos(pause.toNanos()); // a pace, so that all are heard
+                    LockSupport.parkNanos(pause.toNanos()); // a pace, so that all get their turn
                   }
                   return answers;
                 }),

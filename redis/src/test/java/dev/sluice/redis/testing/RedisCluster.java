@@ -157,7 +157,7 @@ public final class RedisCluster implements AutoCloseable {
         .orElse(-1);
   }
 
-  /** Stops a master and its replica, so that nobody serves its slots. */
+  /** Stops a master and its replica, so that no node serves its slots. */
   public void pauseShard(RedisProcess master) {
     master.pause();
     replicas.get(masters.indexOf(master)).pause();

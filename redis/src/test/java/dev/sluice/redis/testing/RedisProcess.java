@@ -127,7 +127,7 @@ public final class RedisProcess implements AutoCloseable {
     return process.isAlive();
   }
 
-  /** Whether it runs and is nobody's replica. */
+  /** Whether it runs and is no replica. */
   public boolean isMaster() {
     return isAlive() && command("INFO", "replication").contains("role:master");
   }

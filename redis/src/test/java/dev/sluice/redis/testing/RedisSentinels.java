@@ -39,12 +39,11 @@ public final class RedisSentinels implements AutoCloseable {
     return new RedisSentinels(binary, 1_000, List.of());
   }
 
-  /** Sentinels that do not give up a master, however busy the machine is, unless told to. */
+  /** Sentinels that fail over only when asked to, however busy the machine is. */
   public static RedisSentinels startPatient(RedisProcess.Binary binary, String... settings) {
     RedisSentinels patient = new RedisSentinels(binary, 20_000, List.of(settings));
-    // A Sentinel that was held up for two seconds trusts no clock and does nothing for thirty,
-    // which
-    // on a busy machine is often. From Redis 7 on it can be told otherwise.
+    // A Sentinel that was delayed for two seconds distrusts its clock and does nothing for thirty,
+    // which is frequent on a busy machine. From Redis 7 on this can be turned off.
     patient.sentinels.forEach(
         it -> it.command("SENTINEL", "DEBUG", "TILT-TRIGGER", "60000", "TILT-PERIOD", "1000"));
     return patient;

@@ -20,7 +20,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Function;
 import java.util.regex.Pattern;
 
-/** Stands between a client and a Redis, understands what they say, and does harm when told to. */
+/** A proxy between a client and a Redis that parses the protocol and injects faults. */
 public final class RespProxy implements AutoCloseable {
   /*
    * Each connection has two threads: one carries commands, one carries replies. Commands that have
