@@ -82,7 +82,8 @@ final class LettuceStore implements Store {
       return judge(plan);
     }
     return replicaLocks.mayDeny(plan)
-        ? replicaLocks.denial(plan, spread.keyspace())
+        ? replicaLocks
+            .denial(plan, spread.keyspace())
             .thenCompose(
                 locked ->
                     locked == null
