@@ -25,7 +25,8 @@ end
 
 -- The row of an account, converted to the terms if there are any.
 local function row_of(place, terms)
-  local row, raw = rows[place], nil
+  local row = rows[place]
+  local raw
   if row and row[CHANGED] then
     flush(row)
   end
@@ -216,7 +217,8 @@ local function tell(charge, asks, records)
   local row, n, limits, places = charge.row, filled, charge.limits, charge.at
   local left, time = lock_left(row), time_of(row)
   local is_written = time == row[WRITTEN] and not row.is_old
-  local marks, uncharged = charge.counts and not records and charge.marks, charge.counts and records and charge.uncharged
+  local marks = charge.counts and not records and charge.marks
+  local uncharged = charge.counts and records and charge.uncharged
   out[n + 1], out[n + 2], out[n + 3], out[n + 4] = charge.flags, left == 0 and 0 or now + left, time, row.given or 0
   n = n + OF_CHARGE
   local last = time

@@ -162,13 +162,13 @@ local function decode(place, raw, form, terms)
       return nil
     end
   end
-  local rest = #raw - bytes
+  local behind = #raw - bytes
   if form.cells then
-    rest = rest - counts_bytes(row)
+    behind = behind - counts_bytes(row)
   end
-  if rest == 0 then
+  if behind == 0 then
     return row
-  elseif rest ~= REST_BYTES then
+  elseif behind ~= REST_BYTES then
     return nil
   end
   local from, till, nth, memory, open, open_until, forgotten, given = read_packed(REST, raw, #raw - REST_BYTES + 1)

@@ -141,7 +141,8 @@ local operations = {
     for i = 1, number() do
       local entry = {
         terms = terms(), cost = number(), actual = number(), locked = word() == '1',
-        forgiven = word() == '1', given = number(), taken_at = receipt.taken_at, locked_by = receipt.locked_by, marks = {},
+        forgiven = word() == '1', given = number(),
+        taken_at = receipt.taken_at, locked_by = receipt.locked_by, marks = {},
       }
       for j = 1, #entry.terms.form.limits do
         entry.marks[j] = {number(), number()}
@@ -238,7 +239,8 @@ local function packed()
   local parts = {}
   for i = 1, filled, AT_ONCE do
     local n = min(filled - i + 1, AT_ONCE)
-    parts[#parts + 1] = pack(n == AT_ONCE and format_of_all or sub(format_of_all, 1, 2 * n + 1), unpack(out, i, i + n - 1))
+    local format_of_these = n == AT_ONCE and format_of_all or sub(format_of_all, 1, 2 * n + 1)
+    parts[#parts + 1] = pack(format_of_these, unpack(out, i, i + n - 1))
   end
   return parts[2] and table.concat(parts) or parts[1]
 end

@@ -36,7 +36,7 @@ local function name_of(number, weight)
 end
 
 -- The number and the weight of an entry. An entry that is not ours weighs 1.
-local function entry(name)
+local function number_and_weight(name)
   local number, weight = name:match('^(%d+):?(%d*)$')
   return tonumber(number) or 0, tonumber(weight) or 1
 end
@@ -57,7 +57,7 @@ local function each_entry(row, at, from, till, skipped, visit)
   repeat
     local some = on_entries('ZRANGEBYSCORE', row, at, from, till, 'WITHSCORES', 'LIMIT', skipped, AT_ONCE)
     for i = 1, #some, 2 do
-      local number, weight = entry(some[i])
+      local number, weight = number_and_weight(some[i])
       if some[i + 1] ~= last then
         last, of_last = some[i + 1], 0
       end

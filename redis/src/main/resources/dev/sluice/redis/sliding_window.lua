@@ -32,8 +32,8 @@ local function part(limit, moment)
 end
 
 -- When a part leaves the window.
-local function leaves_at(limit, part)
-  return (part + 1) * limit.precision - 1 + limit.window
+local function leaves_at(limit, which)
+  return (which + 1) * limit.precision - 1 + limit.window
 end
 
 -- The first part that has a count in the row.

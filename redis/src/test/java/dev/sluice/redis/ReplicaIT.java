@@ -30,7 +30,7 @@ class ReplicaIT {
   void lockedCallerNeverReachesTheMaster() {
     try (RedisProcess master = RedisProcess.start(newest(), "--repl-diskless-sync-delay", "0");
         RedisProcess replica =
-            RedisProcess.start(newest(), "--replicaof", "127.0.0.1 " + master.port())) {
+            RedisProcess.start(newest(), "--replicaof", "127.0.0.1", "" + master.port())) {
       // A replica that is connected but still loads is not yet one to read from.
       RedisCluster.await(() -> master.command("INFO", "replication").contains("state=online"));
       Duration patient = Duration.ofSeconds(5);
@@ -69,7 +69,7 @@ class ReplicaIT {
   void lockThatALaggingReplicaStillShowsIsNotBelievedAfterItWasLifted() {
     try (RedisProcess master = RedisProcess.start(newest(), "--repl-diskless-sync-delay", "0");
         RedisProcess replica =
-            RedisProcess.start(newest(), "--replicaof", "127.0.0.1 " + master.port())) {
+            RedisProcess.start(newest(), "--replicaof", "127.0.0.1", "" + master.port())) {
       RedisCluster.await(() -> master.command("INFO", "replication").contains("state=online"));
       try (Store store =
               RedisStore.builder(master.uri())

@@ -69,8 +69,9 @@ public final class StoreFault extends StoreException {
     if (message.contains("access a non local key")) {
       return "tryagain"; // a slot that moves between nodes, noticed within a script
     }
-    if (message.contains("The user executing the script can't run this command")) {
-      return "noperm";
+    if (message.contains("The user executing the script can't")
+        || message.contains("ACL failure in script")) {
+      return "noperm"; // Redis 7.0 says the first, newer ones and Valkey the second
     }
     for (Pattern pattern : new Pattern[] {NAME_IN_SCRIPT, NAME}) {
       Matcher name = pattern.matcher(message);

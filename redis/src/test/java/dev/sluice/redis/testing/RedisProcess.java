@@ -13,6 +13,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 import redis.embedded.core.ExecutableProvider;
@@ -21,11 +22,14 @@ import redis.embedded.core.ExecutableProvider;
 public final class RedisProcess implements AutoCloseable {
   /** Where the server comes from. */
   public enum Binary {
-    /** The redis-server on the PATH, version 7 or newer. */
+    /** The server that SLUICE_REDIS names, else the redis-server on the PATH; 7 or newer. */
     SYSTEM,
     /** The Redis 6.2 in the Maven artifact embedded-redis. */
     ARTIFACT
   }
+
+  /** A program or its path; or "artifact", to run what runs on every version on Redis 6.2. */
+  private static final String CHOSEN = System.getenv().getOrDefault("SLUICE_REDIS", "");
 
   private final List<String> command = new ArrayList<>();
   private final Path folder;
@@ -93,12 +97,12 @@ public final class RedisProcess implements AutoCloseable {
 
   /** The binaries that this machine has: that of the artifact always. */
   public static List<Binary> binaries() {
-    return onPath().isEmpty() ? List.of(Binary.ARTIFACT) : List.of(Binary.ARTIFACT, Binary.SYSTEM);
+    return system().isEmpty() ? List.of(Binary.ARTIFACT) : List.of(Binary.ARTIFACT, Binary.SYSTEM);
   }
 
-  /** The newest binary that this machine has. */
+  /** The newest binary that this machine has, unless SLUICE_REDIS asks for the artifact's. */
   public static Binary newest() {
-    return binaries().get(binaries().size() - 1);
+    return CHOSEN.equals("artifact") || system().isEmpty() ? Binary.ARTIFACT : Binary.SYSTEM;
   }
 
   public int port() {
@@ -327,17 +331,26 @@ public final class RedisProcess implements AutoCloseable {
 
   private static String executable(Binary binary) throws IOException {
     if (binary == Binary.SYSTEM) {
-      return onPath().get(0);
+      return system().orElseThrow();
     }
     return Artifact.FILE.toString();
   }
 
-  private static List<String> onPath() {
-    return Arrays.stream(System.getenv("PATH").split(":", -1))
-        .map(folder -> Path.of(folder, "redis-server"))
-        .filter(Files::isExecutable)
-        .map(Path::toString)
-        .toList();
+  private static Optional<String> system() {
+    boolean isChosen = !CHOSEN.isEmpty() && !CHOSEN.equals("artifact");
+    String program = isChosen ? CHOSEN : "redis-server";
+    Optional<String> found =
+        Arrays.stream(System.getenv("PATH").split(":", -1))
+            .map(folder -> Path.of(folder).resolve(program)) // an absolute path stays as it is
+            .filter(Files::isExecutable)
+            .map(Path::toString)
+            .findFirst();
+    if (isChosen && found.isEmpty()) {
+      throw new IllegalStateException(
+          "SLUICE_REDIS=%s: not found (expected: a program on the PATH, a path, or artifact)"
+              .formatted(CHOSEN));
+    }
+    return found;
   }
 
   /** The artifact's binary, unpacked once. */

@@ -39,8 +39,8 @@ import org.springframework.util.MimeType;
  * <pre>
  *   GET    /actuator/sluice                                  what is limited, and by which rules
  *   GET    /actuator/sluice/rules                            all rules
- *   GET    /actuator/sluice/locks?limit=…&after=…            who is locked, a page at a time
- *   GET    /actuator/sluice/locks/{rule}?limit=…&after=…     who is locked out of a rule
+ *   GET    /actuator/sluice/locks?limit=…&amp;after=…            who is locked, a page at a time
+ *   GET    /actuator/sluice/locks/{rule}?limit=…&amp;after=…     who is locked out of a rule
  *   GET    /actuator/sluice/look/{rule}/{identity}           what is left for member=ann
  *   POST   /actuator/sluice/locks/{rule}/{identity}          sets a lock: duration, reason
  *   DELETE /actuator/sluice/locks/{rule}/{identity}          lifts a lock; keepUsage=true
