@@ -96,7 +96,9 @@ public final class AdminRoutes {
                     locks(ctx, decision).thenApply(locks -> looked(target, decision, locks))));
   }
 
-  /** The locks of a decision. A memory store sorts all its locks, so this is not for an event loop. */
+  /**
+   * The locks of a decision. A memory store sorts all its locks, so this is not for an event loop.
+   */
   private CompletionStage<List<Restriction>> locks(ServiceRequestContext ctx, Decision looked) {
     return looked.balances().stream().noneMatch(Balance::locked)
         ? CompletableFuture.completedFuture(List.of())
@@ -203,7 +205,8 @@ public final class AdminRoutes {
             ctx,
             target,
             "lock set",
-            (rule, identity) -> edge.limiter().lockAsync(rule, identity, wanted.length(), wanted.reason()),
+            (rule, identity) ->
+                edge.limiter().lockAsync(rule, identity, wanted.length(), wanted.reason()),
             locks -> true,
             locks -> "locked until %s: %s".formatted(latest(locks), wanted.reason()))
         .thenApply(locks -> Replies.ok(json -> write(json, locks)));
@@ -261,9 +264,7 @@ public final class AdminRoutes {
                 }));
   }
 
-  /**
-   * Changes accounts. If anything changed, writes the state before and after to the audit log.
-   */
+  /** Changes accounts. If anything changed, writes the state before and after to the audit log. */
   private <T> CompletionStage<T> change(
       ServiceRequestContext ctx,
       Target target,

@@ -71,7 +71,8 @@ public final class AccountsCommand {
     } else {
       List<String> accounts = new ArrayList<>();
       answer.path("accounts").forEach(account -> accounts.add(account.asText()));
-      out.printf("%s %s%n", String.join(", ", accounts), reset ? "is reset" : "had no usage and no lock");
+      out.printf(
+          "%s %s%n", String.join(", ", accounts), reset ? "is reset" : "had no usage and no lock");
     }
     out.flush();
     return reset ? 0 : 3;

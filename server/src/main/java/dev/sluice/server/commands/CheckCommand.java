@@ -39,7 +39,9 @@ public final class CheckCommand implements Callable<Integer> {
       description = "cost for every rule, or for one of them, such as tokens=1200; default: 1")
   private List<String> costs = List.of();
 
-  @Option(names = "--id", description = "idempotency key: a call sent again with the same id counts once")
+  @Option(
+      names = "--id",
+      description = "idempotency key: a call sent again with the same id counts once")
   private @Nullable String id;
 
   @Option(names = "--peek", description = "show the decision without counting the call")

@@ -28,7 +28,8 @@ public final class FunctionsCommand {
         names = "--redis",
         required = true,
         paramLabel = "URI",
-        description = "such as redis://127.0.0.1:6379; Sentinel and Cluster URIs as for serve --store")
+        description =
+            "such as redis://127.0.0.1:6379; Sentinel and Cluster URIs as for serve --store")
     private String uri = "";
 
     RedisLibraries open() {

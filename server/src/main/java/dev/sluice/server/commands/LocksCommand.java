@@ -43,7 +43,10 @@ public final class LocksCommand {
               description = "print at most this many (default: ${DEFAULT-VALUE})")
           int limit,
       @Option(names = "--all", description = "print all locks") boolean all,
-      @Option(names = "--after", paramLabel = "TEXT", description = "continue a list from where it ended")
+      @Option(
+              names = "--after",
+              paramLabel = "TEXT",
+              description = "continue a list from where it ended")
           @Nullable String after)
       throws IOException {
     if (limit < 1) {
@@ -134,7 +137,8 @@ public final class LocksCommand {
               paramLabel = "DURATION",
               description = "such as 30m")
           String duration,
-      @Option(names = "--reason", description = "shown when locks are listed") @Nullable String reason)
+      @Option(names = "--reason", description = "shown when locks are listed")
+          @Nullable String reason)
       throws IOException {
     ObjectNode body = Remote.MAPPER.createObjectNode().put("duration", duration);
     if (reason != null) {
@@ -156,7 +160,8 @@ public final class LocksCommand {
           @Nullable List<String> identity,
       @Option(
               names = "--keep-usage",
-              description = "end the lock only; the usage stays, and earlier locks still count towards the next")
+              description =
+                  "end the lock only; the usage stays, and earlier locks still count towards the next")
           boolean keepUsage)
       throws IOException {
     String path = Remote.path("/v1/locks", rule, identity);

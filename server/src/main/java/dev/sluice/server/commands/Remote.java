@@ -96,7 +96,10 @@ public final class Remote {
       answer = MAPPER.readTree(response.body());
     } catch (IOException e) {
       throw new Refused(
-          List.of("%s answered %d, without JSON (expected: the address of a Sluice service)".formatted(url, response.statusCode())), e);
+          List.of(
+              "%s answered %d, without JSON (expected: the address of a Sluice service)"
+                  .formatted(url, response.statusCode())),
+          e);
     }
     if (response.statusCode() / 100 == 2) {
       return answer;

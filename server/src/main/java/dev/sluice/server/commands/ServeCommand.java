@@ -42,10 +42,16 @@ import picocli.CommandLine.Spec;
 public final class ServeCommand implements Callable<Integer> {
   @Spec private CommandSpec spec = CommandSpec.create();
 
-  @Option(names = "--port", paramLabel = "N", description = "port to listen on; 0 for any free port")
+  @Option(
+      names = "--port",
+      paramLabel = "N",
+      description = "port to listen on; 0 for any free port")
   private int port = 8080;
 
-  @Option(names = "--rules", paramLabel = "FILE", description = "rule file, reloaded when it changes; default: sample rules")
+  @Option(
+      names = "--rules",
+      paramLabel = "FILE",
+      description = "rule file, reloaded when it changes; default: sample rules")
   private @Nullable Path rules;
 
   @Option(names = "--store", paramLabel = "STORE", description = "memory, or redis://host:port")
@@ -54,10 +60,14 @@ public final class ServeCommand implements Callable<Integer> {
   @Option(
       names = "--admin-token",
       paramLabel = "TOKEN",
-      description = "secret for the admin API, 16 characters or more; default: a random one, printed")
+      description =
+          "secret for the admin API, 16 characters or more; default: a random one, printed")
   private @Nullable String adminToken;
 
-  @Option(names = "--host", paramLabel = "ADDRESS", description = "address to listen on; 0.0.0.0 for all")
+  @Option(
+      names = "--host",
+      paramLabel = "ADDRESS",
+      description = "address to listen on; 0.0.0.0 for all")
   private String host = "127.0.0.1";
 
   @Option(
@@ -73,7 +83,10 @@ public final class ServeCommand implements Callable<Integer> {
       description = "rate-limit headers of /v1/gate: x-ratelimit, draft-11, both or none")
   private String headers = "both";
 
-  @Option(names = "--log", paramLabel = "FORMAT", description = "log format: plain or json; on stderr")
+  @Option(
+      names = "--log",
+      paramLabel = "FORMAT",
+      description = "log format: plain or json; on stderr")
   private String log = "plain";
 
   @Option(
@@ -81,8 +94,7 @@ public final class ServeCommand implements Callable<Integer> {
       defaultValue = "500ms",
       paramLabel = "DURATION",
       converter = DurationOption.class,
-      description =
-          "timeout for Redis; after it, the rule's onStoreFailure decides")
+      description = "timeout for Redis; after it, the rule's onStoreFailure decides")
   private Duration storeDeadline = Duration.ofMillis(500);
 
   @Option(
@@ -195,7 +207,9 @@ public final class ServeCommand implements Callable<Integer> {
           store, storeDeadline, nodes, functions.equals("on"), requireStore, meters::failed);
     } catch (StoreException away) {
       throw new IllegalStateException(
-          "not started, because --require-store is set and Redis does not answer: " + away.getMessage(), away);
+          "not started, because --require-store is set and Redis does not answer: "
+              + away.getMessage(),
+          away);
     }
   }
 

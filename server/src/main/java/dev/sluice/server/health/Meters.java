@@ -82,7 +82,8 @@ public final class Meters implements LimiterListener {
         .description("Locked accounts, a few seconds old; NaN if the store did not answer")
         .register(registry);
     Gauge.builder("sluice.store.silent", () -> store.trouble().isPresent() ? 1 : 0)
-        .description("1 while the store does not answer; onStoreFailure decides, and one call at a time probes it")
+        .description(
+            "1 while the store does not answer; onStoreFailure decides, and one call at a time probes it")
         .register(registry);
     FunctionCounter.builder(Metrics.FOREIGN_VALUES, store, Store::foreignValues)
         .description("Values under keys of Sluice that Sluice did not write; they were replaced")
