@@ -189,7 +189,7 @@ class FaultsIT {
       assertThat(here.decide("r", ANN).balances().get(0).remaining()).isEqualTo(1);
 
       assertThatThrownBy(() -> there.refund(receipt))
-          .hasCauseInstanceOf(IllegalArgumentException.class)
+          .isInstanceOf(IllegalArgumentException.class)
           .hasMessageContaining("expected: settle it there");
       assertThat(here.refund(receipt)).isTrue();
       assertThat(here.refund(receipt)).isFalse();
