@@ -28,7 +28,7 @@ function tick() {
   if (left === 0 || Date.now() - asked > 2000) ask();
 }
 
-/** Asks whether a code may be entered, which takes nothing. */
+/** Asks whether a code may be entered; this does not count as a try. */
 async function ask() {
   asked = Date.now();
   const answer = await fetch(`code?login=${encodeURIComponent($("login").value)}`);

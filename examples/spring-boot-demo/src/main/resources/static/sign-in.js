@@ -1,5 +1,5 @@
 "use strict";
-// The server has written the end of the lock, an epoch millisecond, into the page.
+// The server wrote into the page when the next login can pass, as an epoch millisecond.
 const $ = (id) => document.getElementById(id);
 const until = Number(document.body.dataset.until);
 

@@ -163,11 +163,11 @@ class CommandsTest {
     assertThat(run("locks", "list", "--url", sluice.url(), "--token", "wrong").err())
         .contains("admin token: not the one of this service", "the token came from --token;");
     assertThat(run("locks", "list", "--url", sluice.url()).err())
-        .contains("needs the admin token", "give it with --token or SLUICE_ADMIN_TOKEN");
+        .contains("needs the admin token", "pass the token with --token or SLUICE_ADMIN_TOKEN");
     assertThat(run("locks", "list", "--url", "http://127.0.0.1:" + Program.freePort()).err())
         .contains(
             "no service at http://127.0.0.1:",
-            "(start one: ./sluice serve; or say where it is: --url)");
+            "(start one: ./sluice serve; or give its address: --url)");
     assertThat(run("locks", "liszt").status()).isEqualTo(2);
   }
 

@@ -67,7 +67,7 @@ class RulesReloadTest {
       assertThat(limiter.rules().find("Other")).isNull();
 
       // Nobody asks the limiter meanwhile: what is refused is logged when it is refused.
-      String inForce = file + ": 1 rules in force";
+      String inForce = file + ": 1 rule in force";
       await(() -> output.getOut().contains(inForce));
       save(file, "rules: {Another: {by: member, limit: 9 per 1h}}");
       await(

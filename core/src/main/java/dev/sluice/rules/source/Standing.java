@@ -33,7 +33,8 @@ final class Standing {
   }
 
   private void tell(Rules inForce) {
-    log.info("{}: {} rules in force", name, inForce.size());
+    int size = inForce.size();
+    log.info("{}: {} {} in force", name, size, size == 1 ? "rule" : "rules");
     inForce.warnings().forEach(log::warn);
   }
 

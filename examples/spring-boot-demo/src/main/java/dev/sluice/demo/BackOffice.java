@@ -2,7 +2,7 @@ package dev.sluice.demo;
 
 import org.springframework.stereotype.Component;
 
-/** Stands for a back office that other people run: it says how often a code may be sent again. */
+/** Stands in for another system, which sets how often a code may be sent again. */
 @Component
 class BackOffice {
   private volatile int attempts = 2;

@@ -12,7 +12,7 @@ import org.springframework.boot.web.server.context.WebServerInitializedEvent;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.event.EventListener;
 
-/** The shop. Starts on http://127.0.0.1:8080. */
+/** The demo shop, on http://127.0.0.1:8080. */
 @SpringBootApplication
 public class Demo {
   private static final Logger LOG = LoggerFactory.getLogger(Demo.class);
@@ -22,11 +22,11 @@ public class Demo {
   }
 
   @EventListener
-  void tellWhere(WebServerInitializedEvent started) {
+  void logAddress(WebServerInitializedEvent started) {
     LOG.info("The shop is open: http://127.0.0.1:{}", started.getWebServer().getPort());
   }
 
-  /** Rules that the back office sets while the shop runs, laid over those of the file. */
+  /** Rules that the back office changes while the shop runs; they override those of the file. */
   @Bean
   RuleSource backOfficeRules(BackOffice office) {
     return PolledRules.every(

@@ -15,7 +15,7 @@ import org.springframework.web.bind.annotation.RequestParam;
 import org.springframework.web.bind.annotation.RestController;
 import org.springframework.web.server.ResponseStatusException;
 
-/** What customers do, each with the rule of its scenario. */
+/** The requests of customers, each limited by the rule of its scenario. */
 @RestController
 class ShopController {
   /** The one-time code; a real shop would have sent it. */
@@ -46,14 +46,14 @@ class ShopController {
     return Map.of("code", "accepted");
   }
 
-  /** Whether a code may be entered: asks as a try does, and takes nothing. */
+  /** Whether a code may be entered; costs nothing. */
   @GetMapping("/code")
   @RateLimit(value = "SecureForgotAccount", by = "login=#login", cost = "0")
   public Map<String, String> mayEnterCode(@RequestParam String login) {
     return Map.of("code", "wanted");
   }
 
-  /** As often as the back office says. */
+  /** Limited to what the back office allows. */
   @PostMapping("/code/resend")
   @RateLimit("LoginVerificationResend")
   public Map<String, String> resendCode(@RequestParam String account) {
@@ -67,34 +67,34 @@ class ShopController {
     throw new ResponseStatusException(HttpStatus.FORBIDDEN, "reset your password first");
   }
 
-  /** Ten looks a minute for a member at a promotion. */
+  /** Ten requests a minute for each member and promotion. */
   @GetMapping("/promotions")
   @RateLimit("PromoQuery")
   public Map<String, String> promotion(@RequestParam String promo) {
     return Map.of("promo", promo);
   }
 
-  /** The declarative form of the seeds, with the member given by an expression. */
+  /** Five plays a minute for each member, who is given by an expression. */
   @PostMapping("/mini-game")
   @RateLimit(value = "SecureMiniGame", by = "member=#memberCode")
   public Map<String, String> playMiniGame(@RequestParam String memberCode) {
     return Map.of("game", "played by " + memberCode);
   }
 
-  /** The back office: how often a code may be sent again. */
+  /** The back office sets how often a code may be sent again. */
   @PutMapping("/office/resends")
   public void allowResends(@RequestParam int attempts) {
     office.allow(attempts);
   }
 
-  /** The back office: gives a customer another chance. */
+  /** The back office lifts the lock of a customer who entered wrong codes. */
   @DeleteMapping("/office/locks")
   public Map<String, Boolean> lift(@RequestParam String login) {
     Identity customer = Identity.of("login", login);
     return Map.of("lifted", limiter.lift("SecureForgotAccount", customer));
   }
 
-  /** The back office: lets somebody sign in again who was locked at an address. */
+  /** The back office lifts the lock of a login at an address. */
   @DeleteMapping("/office/logins")
   public Map<String, Boolean> liftLogin(@RequestParam String login, @RequestParam String ip) {
     Identity customer = Identity.of("login", login, "ip", ip);

@@ -17,7 +17,7 @@ import org.springframework.web.bind.annotation.RequestAttribute;
 import org.springframework.web.bind.annotation.RestController;
 import org.springframework.web.util.HtmlUtils;
 
-/** Signing in. That failed logins are counted is said by {@code sluice.login.rules} alone. */
+/** The login. Only the property {@code sluice.login.rules} makes Sluice count failed logins. */
 @RestController
 class SignIn {
   private final String page;
@@ -28,7 +28,7 @@ class SignIn {
   }
 
   @Bean
-  static SecurityFilterChain doors(HttpSecurity http) throws Exception {
+  static SecurityFilterChain security(HttpSecurity http) throws Exception {
     return http.authorizeHttpRequests(
             all -> all.requestMatchers("/member").authenticated().anyRequest().permitAll())
         .formLogin(form -> form.loginPage("/sign-in").defaultSuccessUrl("/member", true))
@@ -44,7 +44,7 @@ class SignIn {
         User.withUsername("ann").password("{noop}river").roles("CUSTOMER").build());
   }
 
-  /** The login page; if a login was just refused, Sluice tells until when. */
+  /** The login page; after a refused login, Sluice supplies the time at which the next can pass. */
   @GetMapping(path = "/sign-in", produces = MediaType.TEXT_HTML_VALUE)
   public String page(
       @RequestAttribute(name = "loginRestrictedUntil", required = false) @Nullable Long until) {

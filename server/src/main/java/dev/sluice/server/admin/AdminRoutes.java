@@ -42,7 +42,7 @@ import java.util.function.Predicate;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
-/** The routes of operators: rules, accounts and locks. The token has been checked before. */
+/** The admin routes: rules, accounts and locks. {@link Doorkeeper} has checked the token before. */
 public final class AdminRoutes {
   private static final String WHOLE_IDENTITY = "identity";
   private static final String KEEP_USAGE = "keepUsage";
@@ -60,7 +60,7 @@ public final class AdminRoutes {
     this.mostRequestBytes = mostRequestBytes;
   }
 
-  /** Those accounts of a rule that an identity names. */
+  /** A rule and an identity, which together name one or more accounts. */
   private record Target(Rule rule, Identity identity) {}
 
   /** {@code GET /v1/rules}. */
@@ -96,7 +96,9 @@ public final class AdminRoutes {
                     locks(ctx, decision).thenApply(locks -> looked(target, decision, locks))));
   }
 
-  /** The locks that a look found. A store in memory sorts all of them: not on this thread. */
+  /**
+   * The locks of a decision. A memory store sorts all its locks, so this is not for an event loop.
+   */
   private CompletionStage<List<Restriction>> locks(ServiceRequestContext ctx, Decision looked) {
     return looked.balances().stream().noneMatch(Balance::locked)
         ? CompletableFuture.completedFuture(List.of())
@@ -125,7 +127,7 @@ public final class AdminRoutes {
                 "account reset",
                 edge.limiter()::resetAsync,
                 done -> done,
-                done -> "as new")
+                done -> "no usage, no lock")
             .thenApply(
                 done ->
                     Replies.ok(
@@ -147,7 +149,7 @@ public final class AdminRoutes {
       throw new BadInput(List.of(CheckRequest.unknown(rule, edge.limiter().rules())), true);
     }
     String after = ctx.queryParam("after");
-    // A store in memory sorts all of them: not on the thread that serves decisions.
+    // A memory store sorts all its locks, which must not hold up the thread that serves decisions.
     return HttpResponse.of(
         CompletableFuture.supplyAsync(
                 () -> edge.limiter().locksAsync(rule, limit, after), ctx.blockingTaskExecutor())
@@ -203,7 +205,8 @@ public final class AdminRoutes {
             ctx,
             target,
             "lock set",
-            (rule, who) -> edge.limiter().lockAsync(rule, who, wanted.length(), wanted.reason()),
+            (rule, identity) ->
+                edge.limiter().lockAsync(rule, identity, wanted.length(), wanted.reason()),
             locks -> true,
             locks -> "locked until %s: %s".formatted(latest(locks), wanted.reason()))
         .thenApply(locks -> Replies.ok(json -> write(json, locks)));
@@ -223,7 +226,7 @@ public final class AdminRoutes {
                 ctx,
                 target,
                 keepUsage ? "lock lifted, usage kept" : "lock lifted",
-                (rule, who) -> edge.limiter().liftAndInspectAsync(rule, who, keepUsage),
+                (rule, identity) -> edge.limiter().liftAndInspectAsync(rule, identity, keepUsage),
                 Lifted::wasLocked,
                 lifted -> state(lifted.now()))
             .thenApply(
@@ -237,7 +240,7 @@ public final class AdminRoutes {
                         })));
   }
 
-  /** Takes the option out of a query; the rest of it are facets. */
+  /** Removes the option from the query parameters; the others are facets. */
   private boolean keepUsage(Map<String, String> query) {
     if (edge.limiter().rules().facets().containsKey(KEEP_USAGE)) {
       return false;
@@ -261,13 +264,11 @@ public final class AdminRoutes {
                 }));
   }
 
-  /**
-   * Changes accounts. If that changed anything, the audit log says how they stood and stand now.
-   */
+  /** Changes accounts. If anything changed, writes the state before and after to the audit log. */
   private <T> CompletionStage<T> change(
       ServiceRequestContext ctx,
       Target target,
-      String what,
+      String action,
       BiFunction<String, Identity, CompletionStage<T>> change,
       Predicate<T> changed,
       Function<T, String> after) {
@@ -279,27 +280,27 @@ public final class AdminRoutes {
                     .thenApply(
                         done -> {
                           if (changed.test(done)) {
-                            log(ctx, what, target, state(before), after.apply(done));
+                            log(ctx, action, target, state(before), after.apply(done));
                           }
                           return done;
                         }));
   }
 
   private void log(
-      ServiceRequestContext ctx, String what, Target target, String before, String after) {
+      ServiceRequestContext ctx, String action, Target target, String before, String after) {
     Identity shown =
         accounts(target).stream()
             .map(Account::identity)
             .reduce((a, b) -> target.identity)
             .orElse(target.identity);
-    Audit.log(ctx, what, target.rule.name(), shown, before, after);
+    Audit.log(ctx, action, target.rule.name(), shown, before, after);
   }
 
   private List<Account> accounts(Target target) {
     return edge.limiter().rules().accounts(target.rule.name(), target.identity);
   }
 
-  /** What an account holds, in a few words. */
+  /** The state of accounts for the audit log. */
   private static String state(Decision decision) {
     String balances =
         decision.balances().stream().map(AdminRoutes::state).collect(Collectors.joining(", "));
@@ -315,7 +316,7 @@ public final class AdminRoutes {
             balance.locked() ? ", locked until " + until : "");
   }
 
-  /** Looks at accounts, also if the identity names only some of the rule's. */
+  /** Reads accounts, also if the identity names only some of the rule's accounts. */
   private CompletionStage<Decision> look(Target target) {
     return edge.limiter()
         .inspectAsync(target.rule.name(), target.identity)
@@ -341,7 +342,7 @@ public final class AdminRoutes {
     return rule;
   }
 
-  /** The facets in a query, each once and none over its bound. */
+  /** The facets in the query; throws if one is given twice or is too long. */
   private static Map<String, String> query(ServiceRequestContext ctx) {
     Set<String> names = new TreeSet<>(ctx.queryParams().names());
     if (names.size() > Bounds.MOST_FACETS) {
@@ -353,7 +354,7 @@ public final class AdminRoutes {
     for (String name : names) {
       List<String> values = ctx.queryParams(name);
       String value = values.get(0);
-      boolean isText = name.equals(WHOLE_IDENTITY); // of a whole identity: as long as a URI can be
+      boolean isText = name.equals(WHOLE_IDENTITY); // several facets: no bound but that of the URI
       String facet = "facet " + Text.quoted(name);
       if (values.size() > 1) {
         errors.add("%s: there %,d times (expected: once)".formatted(facet, values.size()));
@@ -377,8 +378,8 @@ public final class AdminRoutes {
   }
 
   /**
-   * The identity of facets, or in {@code identity} the canonical text of one. What is secret or
-   * long can be given as itself, or as the hash that is shown of it.
+   * The identity that the query gives: as facets, or as canonical text in {@code identity}. A facet
+   * that is secret or long can be given by its value, or by the hash that is shown in its place.
    */
   private Identity identity(Map<String, String> facets, Rule rule) {
     List<String> errors = new ArrayList<>();

@@ -17,7 +17,7 @@ import java.util.Optional;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
-/** The secret that operators show. Never printed but by whoever made it. */
+/** The secret of the admin API. Only {@code serve} prints it, and only if it is a random one. */
 public final class AdminToken {
   private static final int SHORTEST = 16;
 
@@ -49,14 +49,14 @@ public final class AdminToken {
     return text;
   }
 
-  /** The token that a request shows, whether it is the right one or not; null if there is none. */
-  static @Nullable String shownBy(RequestHeaders headers) {
+  /** The bearer token of a request, right or wrong; null if there is none. */
+  static @Nullable String sentWith(RequestHeaders headers) {
     String field = headers.get(HttpHeaderNames.AUTHORIZATION, "");
     String shown = field.regionMatches(true, 0, "Bearer ", 0, 7) ? field.substring(7).strip() : "";
     return shown.isEmpty() ? null : shown;
   }
 
-  /** Whether this is the token; takes as long for a near miss as for a far one. */
+  /** Whether this is the token; compares in constant time. */
   boolean is(String shown) {
     return MessageDigest.isEqual(digest, sha256(shown));
   }
@@ -69,7 +69,7 @@ public final class AdminToken {
     }
   }
 
-  /** Where a service on this machine leaves the token it made, for commands of the same user. */
+  /** The file in which a local service leaves its random token, for commands of the same user. */
   public static Path file(int port) {
     return Path.of(System.getProperty("user.home"), ".sluice", "admin-token-" + port);
   }
@@ -90,14 +90,14 @@ public final class AdminToken {
     return new FileAttribute<?>[] {PosixFilePermissions.asFileAttribute(mine)};
   }
 
-  /** Takes the file away, if it still holds this token. */
+  /** Deletes the file if it still contains this token. */
   public void removeFrom(Path file) throws IOException {
     if (readFrom(file).filter(text::equals).isPresent()) {
       Files.deleteIfExists(file);
     }
   }
 
-  /** The token that a service on this machine left, if there is one. */
+  /** The token that a local service left, if there is one. */
   public static Optional<String> readFrom(Path file) throws IOException {
     return Files.isReadable(file) ? Optional.of(Files.readString(file).strip()) : Optional.empty();
   }

@@ -7,9 +7,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.slf4j.spi.LoggingEventBuilder;
 
-/** The log of every change that an operator makes: who, what, before, after; the log knows when. */
+/** The audit log: one line for each change by an operator, with its author, before and after. */
 public final class Audit {
-  /** The header in which a command names the user who gave it; a claim, not a proof. */
+  /** The header with the user who runs a command; a claim that nothing proves. */
   public static final String USER_HEADER = "sluice-user";
 
   private static final Logger LOG = LoggerFactory.getLogger("sluice.audit");
@@ -18,28 +18,28 @@ public final class Audit {
 
   static void log(
       ServiceRequestContext ctx,
-      String what,
+      String action,
       String rule,
       Identity identity,
       String before,
       String after) {
-    event(ctx, what)
+    event(ctx)
         .addKeyValue("rule", rule)
         .addKeyValue("identity", identity)
         .addKeyValue("before", before)
         .addKeyValue("after", after)
-        .log("{}", what);
+        .log("{}", action);
   }
 
   /** A change that concerns no rule. */
-  static void log(ServiceRequestContext ctx, String what) {
-    event(ctx, what).log("{}", what);
+  static void log(ServiceRequestContext ctx, String action) {
+    event(ctx).log("{}", action);
   }
 
-  private static LoggingEventBuilder event(ServiceRequestContext ctx, String what) {
+  private static LoggingEventBuilder event(ServiceRequestContext ctx) {
     String peer = ctx.remoteAddress().getAddress().getHostAddress();
     String claimed = ctx.request().headers().get(USER_HEADER);
     String who = claimed == null ? peer : Text.quoted(claimed) + " at " + peer;
-    return LOG.atInfo().addKeyValue("who", who).addKeyValue("what", what);
+    return LOG.atInfo().addKeyValue("who", who);
   }
 }

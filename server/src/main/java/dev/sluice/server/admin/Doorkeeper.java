@@ -27,20 +27,20 @@ import java.time.InstantSource;
 import java.util.List;
 import java.util.Map;
 
-/** Lets operators in who show the admin token, and stops those who guess it. Thread-safe. */
+/** Checks the admin token, and limits wrong tokens for each address. Thread-safe. */
 public final class Doorkeeper {
   /*
-   * Ten wrong tokens from an address in a minute, and every token from there is refused, the right
-   * one too: a guess that is not judged says nothing. Wrong tokens are counted in one step, so
-   * guesses sent at once are no more than ten either. The counts are this process' own: they must
-   * not depend on a store that may be away.
+   * After ten wrong tokens from an address within a minute, every token from there is refused, also
+   * the right one: otherwise guessing could go on. A wrong token is checked and counted in one step,
+   * so concurrent guesses do not exceed the ten. The counts are in memory, because they must work
+   * also when Redis does not answer.
    */
   static final int MOST_WRONG = 10;
 
   private static final String RULE = "AdminToken";
   private static final long MOST_ADDRESSES = 100_000;
 
-  /** One subscriber has all addresses of a /64, whatever counts as a client elsewhere. */
+  /** One subscriber has all addresses of a /64, whatever --ipv6-prefix says. */
   private static final ClientAddress BY_64 = ClientAddress.ofPeer();
 
   private final AdminToken token;
@@ -58,10 +58,10 @@ public final class Doorkeeper {
     this.wrong = Limiter.of(MemoryStore.create(clock, MOST_ADDRESSES), Rules.of(rule));
   }
 
-  /** Serves a request that shows the token; answers any other. */
+  /** Passes a request with the right token to the service; answers any other with 401 or 429. */
   public HttpResponse serve(HttpService service, ServiceRequestContext ctx, HttpRequest request)
       throws Exception {
-    String shown = AdminToken.shownBy(request.headers());
+    String shown = AdminToken.sentWith(request.headers());
     if (shown == null) {
       return unauthorized("this route needs the admin token");
     }
@@ -87,7 +87,7 @@ public final class Doorkeeper {
   private static HttpResponse tooManyWrong(Decision decision) {
     return refusal(
         HttpStatus.TOO_MANY_REQUESTS,
-        "admin token: %d wrong ones came from this address within a minute (expected: wait; until then no token is taken)"
+        "admin token: %d wrong ones came from this address within a minute (expected: wait; until then every token is refused)"
             .formatted(MOST_WRONG),
         HttpAnswer.of(decision, HeaderProfile.NONE).headers());
   }

@@ -10,11 +10,11 @@ import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** The body of a lock set by hand. */
+/** The body of a request that sets a lock. */
 public record LockRequest(Duration length, String reason) {
   private static final int LONGEST_DURATION = 64;
 
-  /** What a body asks for; {@link BadInput} names everything that is wrong. */
+  /** Parses a body; throws {@link BadInput} with every error in it. */
   public static LockRequest parse(byte[] body) {
     @Nullable Duration[] length = new Duration[1];
     String[] reason = {"set by hand"};

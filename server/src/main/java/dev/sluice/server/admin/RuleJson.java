@@ -12,7 +12,7 @@ import java.time.Instant;
 import java.util.Locale;
 import java.util.Map;
 
-/** A rule as JSON, in the words of the rule file; secrets it names are left out. */
+/** Writes a rule as JSON, with the keys of the rule file. Secret values are left out. */
 public final class RuleJson {
   private RuleJson() {}
 
@@ -58,7 +58,7 @@ public final class RuleJson {
     json.writeBooleanField("countDenied", terms.countDenied());
   }
 
-  /** The members of an object that is open, and its end. */
+  /** Writes the facets as members of the current object, and closes it. */
   private static void writeFacets(JsonGenerator json, Map<String, String> facets, Rules rules)
       throws IOException {
     for (Map.Entry<String, String> facet : facets.entrySet()) {

@@ -20,13 +20,13 @@ import picocli.CommandLine.Spec;
     mixinStandardHelpOptions = true)
 public final class AccountsCommand {
   private static final String FACETS =
-      "such as login=ann, or the text that locks list shows; none for a rule by everyone";
+      "such as login=ann, or as printed by `locks list`; none for a rule that counts everyone together";
 
   @Spec private CommandSpec spec = CommandSpec.create();
 
   @Command(
       name = "show",
-      description = "What is left of each limit.",
+      description = "Shows what is left of each limit.",
       mixinStandardHelpOptions = true,
       defaultValueProvider = FromEnvironment.class)
   int show(
@@ -54,7 +54,7 @@ public final class AccountsCommand {
 
   @Command(
       name = "reset",
-      description = "Forgets what was used, and any lock. Ends with 3 if there was nothing.",
+      description = "Forgets the usage and any lock. Exit code 3 if there was nothing to forget.",
       mixinStandardHelpOptions = true,
       defaultValueProvider = FromEnvironment.class)
   int reset(
@@ -71,7 +71,8 @@ public final class AccountsCommand {
     } else {
       List<String> accounts = new ArrayList<>();
       answer.path("accounts").forEach(account -> accounts.add(account.asText()));
-      out.printf("%s %s%n", String.join(", ", accounts), reset ? "is reset" : "was as new");
+      out.printf(
+          "%s %s%n", String.join(", ", accounts), reset ? "is reset" : "had no usage and no lock");
     }
     out.flush();
     return reset ? 0 : 3;

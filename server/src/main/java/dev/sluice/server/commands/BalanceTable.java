@@ -6,7 +6,7 @@ import java.io.PrintWriter;
 import java.time.Duration;
 import java.time.Instant;
 
-/** The balances in an answer, as a table. */
+/** Prints the balances of a JSON answer as a table. */
 public final class BalanceTable {
   private BalanceTable() {}
 
@@ -25,13 +25,13 @@ public final class BalanceTable {
     table.print(out);
   }
 
-  /** The text of an account as a shell takes it, to be pasted into another command. */
+  /** The identity, quoted for the shell, so that it can be pasted into another command. */
   static String identity(JsonNode account) {
     String text = account.path("account").asText();
     return text.contains("&") ? "'" + text + "'" : text;
   }
 
-  /** Milliseconds as people write them; what is longer than a minute in whole seconds. */
+  /** A duration such as 29m50s; over a minute it is rounded up to whole seconds. */
   static String span(JsonNode millis) {
     if (millis.isNull()) {
       return "never";

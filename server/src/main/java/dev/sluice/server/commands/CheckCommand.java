@@ -15,10 +15,10 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
 
-/** {@code ./sluice check SecureLogin login=ann}: one decision of a running service. */
+/** {@code ./sluice check SecureLogin login=ann}: asks a running service for one decision. */
 @Command(
     name = "check",
-    description = "Asks a running service for one decision. Ends with 0 if allowed, 3 if denied.",
+    description = "Asks a running service for one decision. Exit code 0 if allowed, 3 if denied.",
     mixinStandardHelpOptions = true,
     defaultValueProvider = FromEnvironment.class)
 public final class CheckCommand implements Callable<Integer> {
@@ -27,7 +27,7 @@ public final class CheckCommand implements Callable<Integer> {
   @Spec private CommandSpec spec = CommandSpec.create();
   @Mixin private Remote remote = new Remote();
 
-  @Parameters(index = "0", paramLabel = "RULE", description = "several are joined by commas")
+  @Parameters(index = "0", paramLabel = "RULE", description = "one or several, separated by commas")
   private String rules = "";
 
   @Parameters(index = "1..*", paramLabel = "FACET=VALUE", description = "such as login=ann")
@@ -36,13 +36,15 @@ public final class CheckCommand implements Callable<Integer> {
   @Option(
       names = "--cost",
       paramLabel = "[RULE=]N",
-      description = "by every rule, or by one of them, such as tokens=1200; default: 1")
+      description = "cost for every rule, or for one of them, such as tokens=1200; default: 1")
   private List<String> costs = List.of();
 
-  @Option(names = "--id", description = "makes the call safe to send again")
+  @Option(
+      names = "--id",
+      description = "idempotency key: a call sent again with the same id counts once")
   private @Nullable String id;
 
-  @Option(names = "--peek", description = "look only, take nothing")
+  @Option(names = "--peek", description = "show the decision without counting the call")
   private boolean peek;
 
   @Override
@@ -100,7 +102,7 @@ public final class CheckCommand implements Callable<Integer> {
       return "";
     }
     return answer.path("retryAfterMs").isNull()
-        ? ": the cost is more than the limit, and will never pass"
+        ? ": the cost is larger than the limit, so it can never pass"
         : ": %spasses in %s"
             .formatted(
                 answer.path("locked").asBoolean() ? "locked out, " : "",

@@ -7,7 +7,7 @@ import picocli.CommandLine.IDefaultValueProvider;
 import picocli.CommandLine.Model.ArgSpec;
 import picocli.CommandLine.Model.OptionSpec;
 
-/** Lets the environment speak where the command line is silent: {@code --port}, SLUICE_PORT. */
+/** Default values from environment variables: SLUICE_PORT for {@code --port}. */
 public final class FromEnvironment implements IDefaultValueProvider {
   private final Map<String, String> environment;
 

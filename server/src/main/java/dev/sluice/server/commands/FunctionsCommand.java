@@ -13,26 +13,27 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Spec;
 
-/** {@code ./sluice functions list|prune}: what versions of Sluice have loaded into a Redis. */
+/** {@code ./sluice functions list|prune}: the function libraries of Sluice in a Redis. */
 @Command(
     name = "functions",
-    description = "Lists and removes the libraries of functions that Sluice has loaded into Redis.",
+    description = "Lists and removes the function libraries that Sluice has loaded into Redis.",
     synopsisSubcommandLabel = "(list | prune)",
     mixinStandardHelpOptions = true)
 public final class FunctionsCommand {
   @Spec private CommandSpec spec = CommandSpec.create();
 
-  /** The Redis that is meant. A mixin: its option is that of the commands. */
+  /** The option {@code --redis}, shared by the commands. */
   static final class Target {
     @Option(
         names = "--redis",
         required = true,
         paramLabel = "URI",
-        description = "such as redis://127.0.0.1:6379; Sentinels and Clusters as for serve --store")
+        description =
+            "such as redis://127.0.0.1:6379; Sentinel and Cluster URIs as for serve --store")
     private String uri = "";
 
     RedisLibraries open() {
-      // What goes wrong is the command's own answer.
+      // No log: the command prints errors itself.
       System.setProperty("logback.configurationFile", "dev/sluice/server/log-none.xml");
       return RedisLibraries.at(uri);
     }
@@ -40,14 +41,14 @@ public final class FunctionsCommand {
 
   @Command(
       name = "list",
-      description = "Which libraries there are, and when each was last used.",
+      description = "Lists the libraries, and when each was last used.",
       mixinStandardHelpOptions = true,
       defaultValueProvider = FromEnvironment.class)
   int list(@Mixin Target target) {
     try (RedisLibraries libraries = target.open()) {
       List<Found> found = libraries.list();
       if (found.isEmpty()) {
-        say("no libraries of Sluice");
+        say("no Sluice libraries in this Redis");
         return 0;
       }
       int masters = libraries.masters();
@@ -63,7 +64,7 @@ public final class FunctionsCommand {
   @Command(
       name = "prune",
       description =
-          "Removes the libraries that no running Sluice uses. One that is needed after all is loaded again.",
+          "Removes the libraries that no running Sluice uses. A node that needs one loads it again.",
       mixinStandardHelpOptions = true,
       defaultValueProvider = FromEnvironment.class)
   int prune(
@@ -74,12 +75,12 @@ public final class FunctionsCommand {
               paramLabel = "DURATION",
               converter = ServeCommand.DurationOption.class,
               description =
-                  "how long nobody must have used a library (default: ${DEFAULT-VALUE}, at least 2m)")
+                  "remove libraries unused for this long (default: ${DEFAULT-VALUE}, at least 2m)")
           Duration age) {
     if (age.compareTo(RedisLibraries.SHORTEST_AGE) < 0) {
       throw new ParameterException(
           spec.commandLine(),
-          "unused-for: %s (expected: at least 2m, since nodes tell once a minute)"
+          "unused-for: %s (expected: at least 2m, since nodes report once a minute)"
               .formatted(Durations.format(age)));
     }
     try (RedisLibraries libraries = target.open()) {
@@ -99,7 +100,7 @@ public final class FunctionsCommand {
     return library
         .unused()
         .map(unused -> Durations.format(unused) + " ago")
-        .orElse("not within a week");
+        .orElse("more than a week ago");
   }
 
   private void say(String line) {

@@ -15,35 +15,38 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
 
-/** {@code ./sluice locks list|set|lift}: who is locked out of a running service. */
+/** {@code ./sluice locks list|set|lift}: the locks of a running service. */
 @Command(
     name = "locks",
     description = "Lists, sets and lifts locks of a running service.",
     synopsisSubcommandLabel = "(list | set | lift)",
     mixinStandardHelpOptions = true)
 public final class LocksCommand {
-  private static final String PLEASE_NAME = "rule of the lock";
+  private static final String RULE_OF_LOCK = "the rule that the lock belongs to";
   private static final String FACETS =
-      "such as login=ann, or the text that the list shows; none for a rule by everyone";
+      "such as login=ann, or as printed by `locks list`; none for a rule that counts everyone together";
 
   @Spec private CommandSpec spec = CommandSpec.create();
 
   @Command(
       name = "list",
-      description = "Who is locked, until when and why.",
+      description = "Lists locked identities, until when and why.",
       mixinStandardHelpOptions = true,
       defaultValueProvider = FromEnvironment.class)
   int list(
       @Mixin Remote remote,
-      @Option(names = "--rule", description = "of one rule only") @Nullable String rule,
+      @Option(names = "--rule", description = "only locks of this rule") @Nullable String rule,
       @Option(
               names = "--limit",
               paramLabel = "N",
               defaultValue = "1000",
-              description = "how many at most (default: ${DEFAULT-VALUE})")
+              description = "print at most this many (default: ${DEFAULT-VALUE})")
           int limit,
-      @Option(names = "--all", description = "however many there are") boolean all,
-      @Option(names = "--after", paramLabel = "TEXT", description = "go on where a list ended")
+      @Option(names = "--all", description = "print all locks") boolean all,
+      @Option(
+              names = "--after",
+              paramLabel = "TEXT",
+              description = "continue a list from where it ended")
           @Nullable String after)
       throws IOException {
     if (limit < 1) {
@@ -52,7 +55,7 @@ public final class LocksCommand {
     return new Listing(remote, rule, all ? Long.MAX_VALUE : limit, after).print();
   }
 
-  /** Asks for page after page, until there are enough or no more. */
+  /** Fetches page after page, until the limit is reached or no locks are left. */
   private final class Listing {
     private final Remote remote;
     private final @Nullable String rule;
@@ -125,7 +128,7 @@ public final class LocksCommand {
       defaultValueProvider = FromEnvironment.class)
   int set(
       @Mixin Remote remote,
-      @Parameters(index = "0", paramLabel = "RULE", description = PLEASE_NAME) String rule,
+      @Parameters(index = "0", paramLabel = "RULE", description = RULE_OF_LOCK) String rule,
       @Parameters(index = "1..*", arity = "0..*", paramLabel = "FACET=VALUE", description = FACETS)
           @Nullable List<String> identity,
       @Option(
@@ -134,7 +137,8 @@ public final class LocksCommand {
               paramLabel = "DURATION",
               description = "such as 30m")
           String duration,
-      @Option(names = "--reason", description = "for whoever lists it") @Nullable String reason)
+      @Option(names = "--reason", description = "shown when locks are listed")
+          @Nullable String reason)
       throws IOException {
     ObjectNode body = Remote.MAPPER.createObjectNode().put("duration", duration);
     if (reason != null) {
@@ -146,17 +150,18 @@ public final class LocksCommand {
   @Command(
       name = "lift",
       description =
-          "Ends the lock of an identity, and forgets what led to it. Ends with 0 if there was one, else with 3.",
+          "Ends the lock of an identity and forgets the usage that led to it. Exit code 3 if there was no lock.",
       mixinStandardHelpOptions = true,
       defaultValueProvider = FromEnvironment.class)
   int lift(
       @Mixin Remote remote,
-      @Parameters(index = "0", paramLabel = "RULE", description = PLEASE_NAME) String rule,
+      @Parameters(index = "0", paramLabel = "RULE", description = RULE_OF_LOCK) String rule,
       @Parameters(index = "1..*", arity = "0..*", paramLabel = "FACET=VALUE", description = FACETS)
           @Nullable List<String> identity,
       @Option(
               names = "--keep-usage",
-              description = "end only the lock: what was used stays, and the locks before count on")
+              description =
+                  "end the lock only; the usage stays, and earlier locks still count towards the next")
           boolean keepUsage)
       throws IOException {
     String path = Remote.path("/v1/locks", rule, identity);

@@ -3,10 +3,10 @@ package dev.sluice.server.commands;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
 
-/** The command line: {@code serve}, and what talks to a service that runs. */
+/** The command line: {@code serve}, and commands for a running service. */
 @Command(
     name = "sluice",
-    description = "Decides, for every request to an API, whether it may pass.",
+    description = "A rate limiter: runs the service, and manages its rules, accounts and locks.",
     subcommands = {
       ServeCommand.class,
       CheckCommand.class,

@@ -8,10 +8,10 @@ import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Spec;
 
-/** {@code ./sluice receipts rotate}: the key that seals the receipts of a running service. */
+/** {@code ./sluice receipts rotate}: the key that signs the receipts of a running service. */
 @Command(
     name = "receipts",
-    description = "Changes the key that seals receipts.",
+    description = "Changes the key that signs receipts.",
     synopsisSubcommandLabel = "(rotate)",
     mixinStandardHelpOptions = true)
 public final class ReceiptsCommand {
@@ -20,7 +20,7 @@ public final class ReceiptsCommand {
   @Command(
       name = "rotate",
       description =
-          "Takes a new key, for all services of one Redis. Receipts of the key before stay good"
+          "Starts to use a new key, on all services that share a Redis. Receipts of the previous key stay valid"
               + " until the next rotation.",
       mixinStandardHelpOptions = true,
       defaultValueProvider = FromEnvironment.class)

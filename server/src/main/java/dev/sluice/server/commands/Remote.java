@@ -25,10 +25,10 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Option;
 
-/** A running service, as the commands reach it. A mixin: its options are theirs. */
+/** The client of a running service, and the options that its commands share. */
 public final class Remote {
   static final ObjectMapper MAPPER = new ObjectMapper();
-  private static final Duration PATIENCE = Duration.ofSeconds(10);
+  private static final Duration TIMEOUT = Duration.ofSeconds(10);
 
   static final String DEFAULT_URL = "http://127.0.0.1:8080";
 
@@ -41,24 +41,24 @@ public final class Remote {
   @Option(
       names = "--token",
       description =
-          "its admin token (default: SLUICE_ADMIN_TOKEN, else what it left on this machine)")
+          "admin token of the service (default: SLUICE_ADMIN_TOKEN, else the file that a local service wrote)")
   private @Nullable String token;
 
-  /** Where the token that was shown came from; null if there was none. */
-  private @Nullable String shownFrom;
+  /** The source of the token that was sent; null if there was none. */
+  private @Nullable String tokenSource;
 
-  @Option(names = "--json", description = "print what the service answered")
+  @Option(names = "--json", description = "print the JSON answer of the service")
   private boolean json;
 
   boolean wantsJson() {
     return json;
   }
 
-  /** Sends a request and gives its answer; anything but success is a {@link Refused}. */
+  /** Sends a request and returns its answer; throws {@link Refused} if the status is not 2xx. */
   JsonNode send(String method, String path, @Nullable JsonNode body) throws IOException {
     HttpRequest.Builder request =
         HttpRequest.newBuilder(target(path))
-            .timeout(PATIENCE)
+            .timeout(TIMEOUT)
             .header("Content-Type", "application/json")
             .header(Audit.USER_HEADER, user())
             .method(
@@ -66,7 +66,7 @@ public final class Remote {
                 body == null
                     ? HttpRequest.BodyPublishers.noBody()
                     : HttpRequest.BodyPublishers.ofByteArray(MAPPER.writeValueAsBytes(body)));
-    String shown = tokenToShow();
+    String shown = findToken();
     if (shown != null) {
       request.header("Authorization", "Bearer " + shown);
     }
@@ -76,7 +76,7 @@ public final class Remote {
   private JsonNode answer(HttpRequest request) throws IOException {
     HttpClient client =
         HttpClient.newBuilder()
-            .connectTimeout(PATIENCE)
+            .connectTimeout(TIMEOUT)
             .version(HttpClient.Version.HTTP_1_1)
             .build();
     HttpResponse<byte[]> response;
@@ -85,7 +85,7 @@ public final class Remote {
     } catch (ConnectException e) {
       throw new Refused(
           List.of(
-              "no service at " + url + " (start one: ./sluice serve; or say where it is: --url)"),
+              "no service at " + url + " (start one: ./sluice serve; or give its address: --url)"),
           e);
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
@@ -96,7 +96,10 @@ public final class Remote {
       answer = MAPPER.readTree(response.body());
     } catch (IOException e) {
       throw new Refused(
-          List.of("%s answered %d, and no JSON".formatted(url, response.statusCode())), e);
+          List.of(
+              "%s answered %d, without JSON (expected: the address of a Sluice service)"
+                  .formatted(url, response.statusCode())),
+          e);
     }
     if (response.statusCode() / 100 == 2) {
       return answer;
@@ -109,10 +112,10 @@ public final class Remote {
     answer.path("errors").forEach(error -> errors.add(error.asText()));
     if (status == 401) {
       errors.add(
-          shownFrom == null
-              ? "give it with --token or SLUICE_ADMIN_TOKEN; the service printed it when it started"
+          tokenSource == null
+              ? "pass the token with --token or SLUICE_ADMIN_TOKEN; the service printed it when it started"
               : "the token came from %s; the service printed the right one when it started"
-                  .formatted(shownFrom));
+                  .formatted(tokenSource));
     }
     return errors.isEmpty() ? List.of(url + " answered " + status) : errors;
   }
@@ -121,7 +124,7 @@ public final class Remote {
     try {
       URI base = URI.create(url);
       if (!List.of("http", "https").contains(String.valueOf(base.getScheme()))) {
-        throw new IllegalArgumentException("no http");
+        throw new IllegalArgumentException("not an HTTP URL");
       }
       return URI.create(url.replaceFirst("/+$", "") + path);
     } catch (IllegalArgumentException e) {
@@ -131,25 +134,25 @@ public final class Remote {
     }
   }
 
-  private @Nullable String tokenToShow() throws IOException {
+  private @Nullable String findToken() throws IOException {
     if (token != null) {
-      shownFrom = "--token";
+      tokenSource = "--token";
       return token;
     }
-    String told = System.getenv("SLUICE_ADMIN_TOKEN");
-    if (told != null) {
-      shownFrom = "SLUICE_ADMIN_TOKEN";
-      return told;
+    String variable = System.getenv("SLUICE_ADMIN_TOKEN");
+    if (variable != null) {
+      tokenSource = "SLUICE_ADMIN_TOKEN";
+      return variable;
     }
     URI base = URI.create(url);
     boolean here =
         base.getHost() != null && InetAddress.getByName(base.getHost()).isLoopbackAddress();
     if (!here) {
-      return null; // shown to nobody but a service on this machine
+      return null; // a token of this machine is never sent to another
     }
     Path file = AdminToken.file(base.getPort());
     String left = AdminToken.readFrom(file).orElse(null);
-    shownFrom = left == null ? null : file.toString();
+    tokenSource = left == null ? null : file.toString();
     return left;
   }
 
@@ -158,7 +161,7 @@ public final class Remote {
     return name.chars().allMatch(c -> c > ' ' && c < 0x7f) && !name.isEmpty() ? name : "somebody";
   }
 
-  /** What the service, or the way there, has to say against a command. */
+  /** The service refused a command, or could not be reached. */
   static final class Refused extends RuntimeException {
     private static final long serialVersionUID = 1L;
 
@@ -185,7 +188,7 @@ public final class Remote {
 
   /**
    * The facets in one argument. Commands print several facets joined by {@code &}, special
-   * characters as {@code %40} and hashes as {@code %02…}; what cannot be read so is taken
+   * characters as {@code %40} and hashes as {@code %02…}. Text that is not of this form is taken
    * literally.
    */
   private static Map<String, String> facetsOf(String text) {

@@ -18,10 +18,10 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
 
-/** {@code ./sluice rules check|explain|sample}: rule files, without any service. */
+/** {@code ./sluice rules check|explain|sample}: reads rule files; needs no service. */
 @Command(
     name = "rules",
-    description = "Reads rule files.",
+    description = "Checks and explains rule files.",
     synopsisSubcommandLabel = "(check | explain | sample)",
     mixinStandardHelpOptions = true)
 public final class RulesCommand {
@@ -30,12 +30,12 @@ public final class RulesCommand {
   @Command(
       name = "check",
       description =
-          "Names every mistake in each file, else lists its rules and what is doubtful in them."
-              + " Ends with 1 if any file is bad.",
+          "Reports every error in each file. If there is none, lists its rules and warnings."
+              + " Exit code 1 if any file has an error.",
       mixinStandardHelpOptions = true)
   int check(
       @Parameters(paramLabel = "FILE", arity = "1..*") List<Path> files,
-      @Option(names = "--strict", description = "ends with 1 for a warning, too") boolean strict) {
+      @Option(names = "--strict", description = "exit code 1 for warnings, too") boolean strict) {
     int status = 0;
     String separator = "";
     for (Path file : files) {
@@ -58,11 +58,11 @@ public final class RulesCommand {
 
   @Command(
       name = "explain",
-      description = "Says what passes a rule, and what does not, in sentences.",
+      description = "Explains in sentences what a rule allows and denies.",
       mixinStandardHelpOptions = true)
   int explain(
       @Parameters(paramLabel = "FILE") Path file,
-      @Parameters(paramLabel = "RULE", arity = "0..1", description = "default: all of them")
+      @Parameters(paramLabel = "RULE", arity = "0..1", description = "default: all rules")
           @Nullable String rule) {
     Rules rules = read(file);
     if (rules == null) {
@@ -86,7 +86,7 @@ public final class RulesCommand {
 
   @Command(
       name = "sample",
-      description = "Prints the sample rules, to begin with: ./sluice rules sample > rules.yaml",
+      description = "Prints sample rules to start from: ./sluice rules sample > rules.yaml",
       mixinStandardHelpOptions = true)
   int sample() {
     out().print(new String(HealthRoutes.resource("sample-rules.yaml"), StandardCharsets.UTF_8));

@@ -31,10 +31,10 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Spec;
 
-/** {@code ./sluice serve}: runs the service until it is told to stop. */
+/** {@code ./sluice serve}: runs the service until SIGTERM or Ctrl-C. */
 @Command(
     name = "serve",
-    description = "Runs the service. Each option can also be given as SLUICE_<OPTION>.",
+    description = "Runs the service. Each option has an environment variable SLUICE_<OPTION>.",
     sortOptions = false,
     showDefaultValues = true,
     mixinStandardHelpOptions = true,
@@ -42,10 +42,16 @@ import picocli.CommandLine.Spec;
 public final class ServeCommand implements Callable<Integer> {
   @Spec private CommandSpec spec = CommandSpec.create();
 
-  @Option(names = "--port", paramLabel = "N", description = "0 for any free port")
+  @Option(
+      names = "--port",
+      paramLabel = "N",
+      description = "port to listen on; 0 for any free port")
   private int port = 8080;
 
-  @Option(names = "--rules", paramLabel = "FILE", description = "default: a sample")
+  @Option(
+      names = "--rules",
+      paramLabel = "FILE",
+      description = "rule file, reloaded when it changes; default: sample rules")
   private @Nullable Path rules;
 
   @Option(names = "--store", paramLabel = "STORE", description = "memory, or redis://host:port")
@@ -54,26 +60,33 @@ public final class ServeCommand implements Callable<Integer> {
   @Option(
       names = "--admin-token",
       paramLabel = "TOKEN",
-      description = "what operators must show, 16 characters or more; default: a new one, printed")
+      description =
+          "secret for the admin API, 16 characters or more; default: a random one, printed")
   private @Nullable String adminToken;
 
-  @Option(names = "--host", paramLabel = "ADDRESS", description = "0.0.0.0 for everywhere")
+  @Option(
+      names = "--host",
+      paramLabel = "ADDRESS",
+      description = "address to listen on; 0.0.0.0 for all")
   private String host = "127.0.0.1";
 
   @Option(
       names = "--trusted-proxies",
       split = ",",
       paramLabel = "CIDR",
-      description = "whose X-Forwarded-For is believed; default: nobody's")
+      description = "proxies whose X-Forwarded-For is trusted; default: none")
   private @Nullable List<String> trustedProxies;
 
   @Option(
       names = "--headers",
       paramLabel = "PROFILE",
-      description = "of the gate: x-ratelimit, draft-11, both or none")
+      description = "rate-limit headers of /v1/gate: x-ratelimit, draft-11, both or none")
   private String headers = "both";
 
-  @Option(names = "--log", paramLabel = "FORMAT", description = "plain or json; on stderr")
+  @Option(
+      names = "--log",
+      paramLabel = "FORMAT",
+      description = "log format: plain or json; on stderr")
   private String log = "plain";
 
   @Option(
@@ -81,15 +94,14 @@ public final class ServeCommand implements Callable<Integer> {
       defaultValue = "500ms",
       paramLabel = "DURATION",
       converter = DurationOption.class,
-      description =
-          "how long a decision waits for Redis; after that the rule's onStoreFailure decides")
+      description = "timeout for Redis; after it, the rule's onStoreFailure decides")
   private Duration storeDeadline = Duration.ofMillis(500);
 
   @Option(
       names = "--nodes",
       paramLabel = "N",
       description =
-          "services that share the limits; in an outage of Redis each counts its part (local)")
+          "number of services that share the limits; in an outage of Redis each grants its share (local)")
   private int nodes = 1;
 
   @Option(
@@ -98,32 +110,32 @@ public final class ServeCommand implements Callable<Integer> {
       fallbackValue = "true",
       paramLabel = "true|false",
       description =
-          "do not start if Redis is away; without it, onStoreFailure decides until it is there")
+          "fail to start if Redis does not answer; if false, onStoreFailure decides until it does")
   private boolean requireStore;
 
   @Option(
       names = "--functions",
       paramLabel = "on|off",
-      description = "off: decisions go by EVALSHA, also where Redis has functions")
+      description = "off: use EVALSHA, also where Redis supports functions")
   private String functions = "on";
 
   @Option(
       names = "--receipt-key-file",
       paramLabel = "FILE",
       description =
-          "64 hex digits that seal receipts; default: a random key, shared through Redis if there is one")
+          "key that signs receipts, 64 hex digits; default: a random key, shared through Redis if it is the store")
   private @Nullable Path receiptKeyFile;
 
   @Option(
       names = "--forwarded-header",
       paramLabel = "HEADER",
-      description = "what trusted proxies write: x-forwarded-for or forwarded")
+      description = "header that trusted proxies set: x-forwarded-for or forwarded")
   private String forwardedHeader = "x-forwarded-for";
 
   @Option(
       names = "--ipv6-prefix",
       paramLabel = "BITS",
-      description = "how much of an IPv6 address is one client")
+      description = "IPv6 addresses with the same prefix of this length are one client")
   private int ipv6Prefix = 64;
 
   @Option(names = "--max-connections", paramLabel = "N")
@@ -132,7 +144,7 @@ public final class ServeCommand implements Callable<Integer> {
   @Option(
       names = "--max-in-flight",
       paramLabel = "N",
-      description = "requests in work at once; one more is answered 503")
+      description = "most requests at a time; further ones are answered 503")
   private int maxInFlight = 10_000;
 
   @Option(names = "--max-request-bytes", paramLabel = "N")
@@ -150,7 +162,7 @@ public final class ServeCommand implements Callable<Integer> {
       defaultValue = "0s",
       paramLabel = "DURATION",
       converter = DurationOption.class,
-      description = "after SIGTERM: how long to be not ready and still take new connections")
+      description = "after SIGTERM: how long to report not ready while still accepting connections")
   private Duration drainDelay = Duration.ZERO;
 
   @Option(
@@ -158,7 +170,7 @@ public final class ServeCommand implements Callable<Integer> {
       defaultValue = "4s",
       paramLabel = "DURATION",
       converter = DurationOption.class,
-      description = "after the drain delay: how long to wait for what is in work")
+      description = "after the drain delay: how long to wait for requests in progress")
   private Duration drainTimeout = Duration.ofSeconds(4);
 
   /** Reads {@code 10s}. */
@@ -195,7 +207,9 @@ public final class ServeCommand implements Callable<Integer> {
           store, storeDeadline, nodes, functions.equals("on"), requireStore, meters::failed);
     } catch (StoreException away) {
       throw new IllegalStateException(
-          "not started, because of --require-store: " + away.getMessage(), away);
+          "not started, because --require-store is set and Redis does not answer: "
+              + away.getMessage(),
+          away);
     }
   }
 
@@ -253,12 +267,12 @@ public final class ServeCommand implements Callable<Integer> {
     } catch (IOException e) {
       spec.commandLine()
           .getErr()
-          .println("sluice: the token could not be kept in " + file + ": " + e);
+          .println("sluice: cannot write the admin token to " + file + ": " + e);
       return false;
     }
   }
 
-  /** Runs when the JVM is told to end; a service that was stopped in good order exits with 0. */
+  /** Runs at JVM shutdown; exits with 0 if the service stopped without an error. */
   private void stop(Service service, AdminToken token, Path tokenFile, boolean kept) {
     int status = 0;
     try {
@@ -267,7 +281,7 @@ public final class ServeCommand implements Callable<Integer> {
         token.removeFrom(tokenFile);
       }
     } catch (IOException | RuntimeException e) {
-      spec.commandLine().getErr().println("sluice: did not stop in good order: " + e);
+      spec.commandLine().getErr().println("sluice: error while stopping: " + e);
       status = 1;
     }
     Runtime.getRuntime().halt(status);
@@ -282,15 +296,15 @@ public final class ServeCommand implements Callable<Integer> {
     out.printf("Sluice listens on %s%s%n", url, everywhere ? " and every other address" : "");
     out.printf(
         "  store   %s%s%n",
-        Stores.shown(store), store.equals("memory") ? " (forgets at the end)" : "");
+        Stores.shown(store), store.equals("memory") ? " (lost when the service stops)" : "");
     out.printf(
         "  rules   %d from %s%n",
         service.limiter().rules().size(),
-        rules == null ? "sample-rules.yaml, a sample that comes with Sluice" : rules);
+        rules == null ? "sample-rules.yaml, the sample rules of Sluice" : rules);
     if (made) {
       out.printf(
           "  token   %s%s%n",
-          token.text(), tokenFile == null ? "" : "  (kept in " + tokenFile + ")");
+          token.text(), tokenFile == null ? "" : "  (also in " + tokenFile + ")");
     }
     out.printf("  ready   after %d ms%n", (System.nanoTime() - startNanos) / 1_000_000);
     String elsewhere = url.equals(Remote.DEFAULT_URL) ? "" : " --url " + url;

@@ -4,11 +4,11 @@ import java.io.PrintWriter;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Rows in columns as wide as they must be. Used by one thread. */
+/** Prints rows in aligned columns. Not thread-safe. */
 public final class Table {
   private final List<String[]> rows = new ArrayList<>();
 
-  /** A table with a line of titles; without one, given none. */
+  /** A table with a row of titles, or without if none are given. */
   Table(String... titles) {
     if (titles.length > 0) {
       rows.add(titles);
@@ -18,7 +18,7 @@ public final class Table {
   void row(String... cells) {
     String[] shown = new String[cells.length];
     for (int i = 0; i < cells.length; i++) {
-      // A terminal obeys control characters; an identity must not command it.
+      // An identity must not send control sequences to the terminal.
       shown[i] = cells[i].replaceAll("\\p{Cntrl}", "?");
     }
     rows.add(shown);

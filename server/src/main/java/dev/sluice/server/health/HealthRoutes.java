@@ -16,7 +16,7 @@ import java.io.UncheckedIOException;
 import java.util.Objects;
 import java.util.Optional;
 
-/** The routes that machines watch: liveness, readiness, metrics, and the API's description. */
+/** The routes for monitoring: liveness, readiness, metrics, and the OpenAPI description. */
 public final class HealthRoutes {
   private static final MediaType YAML = MediaType.parse("application/yaml");
   private static final MediaType PROMETHEUS = MediaType.parse("text/plain; version=0.0.4");
@@ -35,12 +35,12 @@ public final class HealthRoutes {
     this.intake = intake;
   }
 
-  /** {@code GET /health/live}: the process answers; the store is not asked. */
+  /** {@code GET /health/live}: 200 while the process answers; does not depend on the store. */
   public HttpResponse live(ServiceRequestContext ctx, HttpRequest request) {
     return Replies.ok(json -> json.writeStringField("status", "live"));
   }
 
-  /** {@code GET /health/ready}: false only while the service stops. */
+  /** {@code GET /health/ready}: 503 only while the service stops. */
   public HttpResponse ready(ServiceRequestContext ctx, HttpRequest request) {
     boolean ready = !intake.isDraining();
     return Replies.json(
@@ -74,7 +74,7 @@ public final class HealthRoutes {
     return HttpResponse.of(HttpStatus.OK, YAML, OPENAPI);
   }
 
-  /** A file that is shipped with the service. */
+  /** A resource file of the service. */
   public static byte[] resource(String name) {
     try (InputStream in =
         Objects.requireNonNull(

@@ -9,10 +9,10 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 
 /**
- * How many accounts are locked, as the store said a few seconds ago. Thread-safe.
+ * The number of locked accounts, read from the store every ten seconds. Thread-safe.
  *
- * <p>The store is asked in the background, one question at a time: however often metrics are
- * scraped, nobody waits for it and no questions pile up.
+ * <p>It is read in the background, one query at a time. So a scrape of the metrics never waits for
+ * the store, and queries do not pile up.
  */
 public final class LockCount implements AutoCloseable {
   private static final Duration INTERVAL = Duration.ofSeconds(10);
@@ -24,7 +24,11 @@ public final class LockCount implements AutoCloseable {
   private final AtomicBoolean asking = new AtomicBoolean();
   private volatile Known known = new Known(Double.NaN, System.nanoTime());
 
-  /** NaN if the store did not answer. */
+  /**
+   * The last answer.
+   *
+   * @param locks NaN if the store did not answer
+   */
   private record Known(double locks, long atNanos) {}
 
   private LockCount(Limiter limiter) {
@@ -46,7 +50,7 @@ public final class LockCount implements AutoCloseable {
     return thread;
   }
 
-  /** The number of locks; NaN if it is not known. */
+  /** The number of locks; NaN if the store has not answered for 30 seconds. */
   double value() {
     Known last = known;
     return System.nanoTime() - last.atNanos > OLDEST.toNanos() ? Double.NaN : last.locks;

@@ -29,11 +29,11 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 
-/** What Prometheus is told. Names of rules are labels, identities never are. Thread-safe. */
+/** The metrics for Prometheus. Rule names are labels; identities never are. Thread-safe. */
 public final class Meters implements LimiterListener {
   private static final long DEGRADED_NANOS = TimeUnit.SECONDS.toNanos(5);
 
-  /** Faults that read 0 before they happen, so that the first one is seen as a rise. */
+  /** Faults whose counters exist from the start, so that rate() sees the first one. */
   private static final List<String> FAULTS_TO_EXPECT =
       List.of("timeout", "connection", "disconnected");
 
@@ -49,13 +49,13 @@ public final class Meters implements LimiterListener {
   private final AtomicLong lastDegradedSecond = new AtomicLong();
   private volatile @Nullable LockCount locks;
 
-  /** The tags of the time that a call took. */
+  /** The tags of a call's timer. */
   private record CallTags(String outcome, String countedBy) {}
 
   public Meters() {
     this.overloads =
         Counter.builder("sluice.overloads")
-            .description("Requests answered 503 because too many were in work")
+            .description("Requests answered 503 because too many were in progress")
             .register(registry);
     this.degradedSeconds =
         Counter.builder("sluice.degraded.seconds")
@@ -68,31 +68,32 @@ public final class Meters implements LimiterListener {
     new UptimeMetrics().bindTo(registry);
   }
 
-  /** Tells from now on how these stand, whenever somebody asks. */
+  /** Registers the gauges of a limiter and its store. */
   public void watch(Limiter limiter, Store store) {
     Gauge.builder("sluice.rules", () -> limiter.rules().size())
         .description("Rules in force")
         .register(registry);
     Gauge.builder("sluice.rules.refused", () -> limiter.source().failure().isPresent() ? 1 : 0)
-        .description("1 while newer rules are refused and the last good ones go on")
+        .description("1 while newer rules are refused and the last good ones stay in force")
         .register(registry);
     LockCount counting = LockCount.start(limiter);
     locks = counting;
     Gauge.builder("sluice.locks", counting::value)
-        .description("Accounts that were locked a few seconds ago; NaN if the store did not say")
+        .description("Locked accounts, a few seconds old; NaN if the store did not answer")
         .register(registry);
     Gauge.builder("sluice.store.silent", () -> store.trouble().isPresent() ? 1 : 0)
-        .description("1 while the store does not answer: rules decide at once, one call probes it")
+        .description(
+            "1 while the store does not answer; onStoreFailure decides, and one call at a time probes it")
         .register(registry);
     FunctionCounter.builder(Metrics.FOREIGN_VALUES, store, Store::foreignValues)
-        .description("Values under Sluice's keys that were not Sluice's, and were replaced")
+        .description("Values under keys of Sluice that Sluice did not write; they were replaced")
         .register(registry);
     Gauge.builder("sluice.store.warnings", () -> store.warnings().size())
-        .description("Warnings about the store; /health/ready has their texts")
+        .description("Warnings about the store; /health/ready lists them")
         .register(registry);
   }
 
-  /** Stops asking the store. */
+  /** Stops reading the number of locks. */
   public void close() {
     LockCount counting = locks;
     if (counting != null) {
@@ -137,7 +138,7 @@ public final class Meters implements LimiterListener {
 
   private Timer timer(CallTags tags) {
     return Timer.builder(Metrics.CALLS)
-        .description("Time from a call to its decision, by outcome and what counted it")
+        .description("Time from a call to its decision, by outcome and by where it was counted")
         .tag(Metrics.OUTCOME, tags.outcome)
         .tag(Metrics.COUNTED_BY, tags.countedBy)
         .serviceLevelObjectives(
@@ -169,7 +170,7 @@ public final class Meters implements LimiterListener {
         rule,
         unknown ->
             Counter.builder(Metrics.UNCHARGED)
-                .description("Cost of records and settlements that no limit could take, by rule")
+                .description("Cost of records and settlements that could not be charged, by rule")
                 .tag(Metrics.RULE, rule)
                 .register(registry));
   }
@@ -184,7 +185,7 @@ public final class Meters implements LimiterListener {
         kind,
         unknown ->
             Counter.builder(Metrics.STORE_FAULTS)
-                .description("Calls that the store did not answer, by what went wrong")
+                .description("Calls that the store did not answer, by kind of fault")
                 .tag(Metrics.KIND, kind)
                 .register(registry));
   }
@@ -193,7 +194,7 @@ public final class Meters implements LimiterListener {
     overloads.increment();
   }
 
-  /** Whether calls are, just now, counted by this node alone or by nobody. */
+  /** Whether calls were decided without the store in the last five seconds. */
   boolean isDegraded() {
     return System.nanoTime() - lastDegradedNanos.get() < DEGRADED_NANOS;
   }
@@ -205,8 +206,8 @@ public final class Meters implements LimiterListener {
             Counter.builder(count.meter())
                 .description(
                     count.meter().equals(Metrics.DECISIONS)
-                        ? "Decisions by rule, outcome and what counted them"
-                        : "What rules in shadow mode would have decided")
+                        ? "Decisions by rule, outcome and where they were counted"
+                        : "Decisions that rules in shadow mode would have made")
                 .tag(Metrics.RULE, count.rule())
                 .tag(Metrics.OUTCOME, count.outcome())
                 .tag(Metrics.COUNTED_BY, count.countedBy())
@@ -214,7 +215,7 @@ public final class Meters implements LimiterListener {
                 .register(registry));
   }
 
-  /** Makes the counters of rules that nobody has called yet, so that they read 0. */
+  /** Creates the counters of rules without calls, so that they read 0. */
   void expect(List<Rule> rules) {
     for (Rule rule : rules) {
       Metrics.expected(rule).forEach(this::counter);
