@@ -9,9 +9,9 @@ import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.nio.charset.StandardCharsets;
 
-/** What the service is compared with: Armeria as it comes, answering a fixed JSON on its paths. */
+/** The baseline for the service: plain Armeria, which answers fixed JSON on the same paths. */
 public final class BareServer {
-  /** What the line begins with that tells where it listens. */
+  /** The beginning of the line that prints the server's address. */
   static final String LISTENS = "Bare Armeria listens on ";
 
   private static final HttpData FIXED =
@@ -24,7 +24,7 @@ public final class BareServer {
     System.out.println(LISTENS + "http://127.0.0.1:" + server.activeLocalPort());
   }
 
-  /** A check reads its body whole, as anyone must who looks into it. */
+  /** A check reads its whole body, as the service has to. */
   static Server start() {
     Server server =
         Server.builder()

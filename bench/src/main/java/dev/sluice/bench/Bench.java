@@ -11,8 +11,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * The command line: {@code bench [suite…] [--quick] [--json [FILE]] [--docs] [--from FILE]}.
  *
- * <p>{@code --json} without a file writes the figures to the standard output, and what is meant for
- * a person to the standard error.
+ * <p>{@code --json} without a file writes the figures to the standard output, and the text for
+ * people to the standard error.
  */
 public final class Bench {
   private static final List<String> SUITES =
@@ -39,7 +39,7 @@ public final class Bench {
       System.err.println("\nbench: " + e.getMessage());
       System.exit(1);
     }
-    System.exit(0); // clients of the peers leave threads behind
+    System.exit(0); // some clients leave threads running
   }
 
   private void read(List<String> arguments) {
@@ -71,7 +71,7 @@ public final class Bench {
 
   private void run() throws IOException {
     if (suites.contains("http")) {
-      Wrk.find(); // said before the other suites have run
+      Wrk.find(); // fails early, before the other suites run
     }
     Figures figures = new Figures();
     for (Path file : earlier) {
@@ -96,7 +96,7 @@ public final class Bench {
     }
   }
 
-  /** Whoever draws the figures of an earlier run does not know what they were measured on. */
+  /** The kind of run and its machine; for figures of this run only, not of {@code --from}. */
   private String describe(Figures figures) {
     return (isQuick ? "A quick run on " : "A full run on ") + Summary.machine(figures) + ".";
   }

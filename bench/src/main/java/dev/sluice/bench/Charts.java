@@ -28,7 +28,7 @@ import org.knowm.xchart.style.Styler.LegendLayout;
 import org.knowm.xchart.style.Styler.LegendPosition;
 import org.knowm.xchart.style.markers.SeriesMarkers;
 
-/** The figures as SVG, by XChart. A chart of a suite that did not run is left as it is. */
+/** Draws the figures as SVG with XChart. Charts of suites that did not run stay as they are. */
 final class Charts {
   private static final int WIDTH = 820;
   private static final int HEIGHT = 400;
@@ -38,7 +38,7 @@ final class Charts {
   private static final Color OURS = new Color(0x0B7285);
   private static final Color THEIRS = new Color(0xADB5BD);
 
-  /** Ours first, then as the contenders come; distinct without red against green. */
+  /** Sluice first, then the others in their order; no pair of red and green. */
   private static final List<Color> PALETTE =
       List.of(
           OURS, new Color(0xCED4DA), new Color(0xF59F00), new Color(0x845EF7), new Color(0x495057));
@@ -102,7 +102,7 @@ final class Charts {
         "redis.kind.%s.perSecond");
   }
 
-  /** A bar a contender, ours in colour, each with its figure above it. */
+  /** One bar for each contender with its figure above; Sluice is in colour. */
   private void contenders(String file, String title, List<Tables.Named> all, String keys)
       throws IOException {
     List<Tables.Named> measured =
@@ -128,7 +128,7 @@ final class Charts {
     save(chart, file);
   }
 
-  /** A figure above its bar; the middle of the first category is at 0.5. */
+  /** A figure above its bar; the middle of the first bar is at 0.5. */
   private static void label(CategoryChart chart, double x, double value, double most) {
     chart.addAnnotation(new AnnotationText(Tables.number(value), x, value + most * 0.045, false));
   }
@@ -291,7 +291,7 @@ final class Charts {
   private void save(IChart chart, String file) throws IOException {
     ByteArrayOutputStream bytes = new ByteArrayOutputStream();
     ChartEncoder.saveChart(chart, bytes, "svg");
-    // A hundredth of a pixel is enough, and half the size.
+    // Two decimals of a pixel are enough, and halve the file.
     String svg = LONG_NUMBER.matcher(bytes.toString(StandardCharsets.UTF_8)).replaceAll("$1");
     Files.writeString(folder.resolve(file + ".svg"), svg);
   }

@@ -13,17 +13,16 @@ import org.HdrHistogram.ConcurrentHistogram;
 import org.HdrHistogram.Histogram;
 import org.jspecify.annotations.Nullable;
 
-/** So many callers, each of which asks again as soon as it has its answer. */
+/** A load of several callers, each of which sends its next call when it has the answer. */
 final class ClosedLoop {
   /*
-   * In a closed loop a slow answer keeps its caller from asking, so the latencies leave out those
-   * who would have come meanwhile (coordinated omission). With no rate to keep there is nothing to
-   * correct them by: they say what these callers saw, and must be read beside the rate, which falls
-   * when answers are slow.
+   * In a closed loop a slow answer delays the caller's next call, so the latencies leave out calls
+   * that would have come meanwhile (coordinated omission). There is no target rate to correct them
+   * by. Read them together with the rate of calls, which falls when answers are slow.
    */
   private static final int LONGEST_WAIT_SECONDS = 30;
 
-  /** No two loops ask for the same identities in the same order, or some would run dry early. */
+  /** A different seed for each loop: with equal ones, some identities would use up their limit. */
   private static final AtomicLong LOOPS = new AtomicLong();
 
   private final Function<String, CompletionStage<Boolean>> asked;
@@ -36,7 +35,7 @@ final class ClosedLoop {
   private final CountDownLatch under;
   private final long seed = LOOPS.getAndIncrement() << Integer.SIZE;
 
-  /** What a loop saw. */
+  /** The result of a loop. */
   record Seen(Histogram nanos, double seconds, long passed, long failed) {
     long decisions() {
       return nanos.getTotalCount();
@@ -58,7 +57,7 @@ final class ClosedLoop {
     this.under = new CountDownLatch(inFlight);
   }
 
-  /** Asks for identities picked at random, for so long. */
+  /** Sends calls for random identities for this time. */
   static Seen run(
       Function<String, CompletionStage<Boolean>> asked,
       String[] identities,
@@ -69,7 +68,7 @@ final class ClosedLoop {
     return loop.run(inFlight, start, lane -> Long.MAX_VALUE, false);
   }
 
-  /** Asks for each identity once. */
+  /** Sends one call for each identity. */
   static Seen each(
       Function<String, CompletionStage<Boolean>> asked, String[] identities, int inFlight) {
     long start = System.nanoTime();
@@ -95,7 +94,8 @@ final class ClosedLoop {
 
   /** One caller. */
   private final class Lane {
-    private final SplittableRandom random; // Random begins alike for neighbouring seeds
+    private final SplittableRandom
+        random; // Random gives similar first values for neighbouring seeds
     private final int step;
     private final boolean inOrder;
     private long left;

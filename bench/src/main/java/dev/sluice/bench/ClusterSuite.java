@@ -5,13 +5,12 @@ import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Decisions in a Cluster of three masters, against one Redis. */
+/** Compares decisions in a Cluster of three masters with those on one Redis. */
 final class ClusterSuite {
   /*
-   * The same rules, callers and number in flight, in turns on a Cluster and on a single Redis. A
-   * Cluster cannot put decisions of different slots into one call, so what it costs more is what
-   * its calls are smaller. CPU is that of the processes (INFO cpu, user and system), of all masters
-   * together: what they spend on talking to each other counts.
+   * The same load runs in turns on a Cluster and on a single Redis. A Cluster cannot put decisions
+   * of different slots into one call, so it needs more and smaller calls. CPU is the sum over all
+   * masters (INFO cpu, user and system), including what they spend on talking to each other.
    */
   private static final int MASTERS = 3;
   private static final int IN_FLIGHT = 512;

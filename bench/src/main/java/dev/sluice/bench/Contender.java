@@ -4,19 +4,19 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.function.Function;
 
-/** A limiter on Redis, or what one is compared with. Thread-safe. */
+/** A rate limiter on Redis, or a baseline for one. Thread-safe. */
 interface Contender extends AutoCloseable {
   String name();
 
-  /** One decision for one identity: whether it may pass. */
+  /** Decides one call of an identity: whether it may pass. */
   CompletionStage<Boolean> decide(String identity);
 
-  /** The same by the contender's own call that blocks until the answer is there. */
+  /** The same with the contender's own blocking method. */
   boolean await(String identity);
 
   /**
-   * The call that is measured with so many in flight. One caller alone waits for its answer, and
-   * pays for being woken, once for each round trip; with many, nobody has a thread for each.
+   * The method that is measured with this many calls in flight. A single caller blocks, which
+   * includes the cost of waking its thread. With many in flight, calls are asynchronous.
    */
   default Function<String, CompletionStage<Boolean>> asked(int inFlight) {
     return inFlight == 1 ? this::awaited : this::decide;
@@ -30,7 +30,7 @@ interface Contender extends AutoCloseable {
     }
   }
 
-  /** What has to be done once for identities before they can be asked for. Is not measured. */
+  /** Prepares identities before their first call. Not measured. */
   default void prepare(String... identities) {}
 
   @Override

@@ -45,14 +45,14 @@ import org.springframework.data.redis.core.ReactiveStringRedisTemplate;
 import org.springframework.data.redis.core.script.DefaultRedisScript;
 import org.springframework.data.redis.core.script.RedisScript;
 
-/** All who take part, each with its client as it comes. */
+/** All contenders, each with the default settings of its client. */
 final class Contenders {
   private Contenders() {}
 
-  /** How much each lets pass, in the words of that contender. */
+  /** The limit of each contender, in its own terms. */
   record Allowance(long capacity, long refill, Duration period) {}
 
-  /** Not a limiter at all: what one small command costs through the same client. */
+  /** No limiter but a baseline: one small command through the same client. */
   static Contender incr(String uri) {
     RedisClient client = RedisClient.create(uri);
     StatefulRedisConnection<String, String> connection = client.connect();
@@ -63,7 +63,7 @@ final class Contenders {
         () -> client.shutdown(0, 1, TimeUnit.SECONDS));
   }
 
-  /** Sluice as it comes but for the deadline: a busy machine must not make it easier. */
+  /** Sluice with a longer timeout, so that on a busy machine it does not skip Redis. */
   static Contender sluice(String name, String uri, Rule rule) {
     return sluice(name, uri, rule, identity -> Identity.of("login", identity), true);
   }
@@ -91,7 +91,7 @@ final class Contenders {
         limiter::close);
   }
 
-  /** Sluice, each call given back once it is through: its accounts stay as full as they are. */
+  /** Sluice with a refund after each call, so that the usage of its accounts stays the same. */
   static Contender borrowing(String name, String uri, Rule rule) {
     Limiter limiter =
         Limiter.owning(
@@ -142,7 +142,7 @@ final class Contenders {
     return optimized("Bucket4j batching", uri, allowance, Optimizations.batching());
   }
 
-  /** Bucket4j with its memory of buckets that are empty, which do not ask Redis again. */
+  /** Bucket4j with its local memory of empty buckets, which are denied without Redis. */
   static Contender skippingBucket4j(String uri, Allowance allowance) {
     return optimized(
         "Bucket4j skipping",
@@ -152,7 +152,7 @@ final class Contenders {
             NopeOptimizationListener.INSTANCE, TimeMeter.SYSTEM_MILLISECONDS));
   }
 
-  /** What it optimises, it keeps in the proxy, so the proxies are kept. */
+  /** Its optimization keeps state in the proxy, so the proxies are reused. */
   private static Contender optimized(
       String name, String uri, Allowance allowance, Optimization optimization) {
     RedisClient client = RedisClient.create(uri);
@@ -234,7 +234,7 @@ final class Contenders {
         });
   }
 
-  /** The same contender, asked asynchronously even if it is asked alone. */
+  /** The same contender, always asynchronous, even with one call in flight. */
   static Contender asynchronous(Contender contender) {
     return new Asynchronous(contender);
   }
@@ -266,14 +266,14 @@ final class Contenders {
     }
   }
 
-  /** A contender that needs no preparing. */
+  /** A contender that needs no preparation. */
   private record Plain(
       String name,
       Function<String, CompletionStage<Boolean>> asking,
       Predicate<String> waiting,
       Runnable closing)
       implements Contender {
-    /** One that is never asked alone. */
+    /** A contender without a blocking method. */
     Plain(String name, Function<String, CompletionStage<Boolean>> asking, Runnable closing) {
       this(name, asking, key -> asking.apply(key).toCompletableFuture().join(), closing);
     }
@@ -295,8 +295,8 @@ final class Contenders {
   }
 
   /**
-   * Redisson wants each limiter's rate set once, which is not measured. It remembers every permit
-   * until its period is over, so the period is one that does not end while it is measured.
+   * Redisson needs the rate of each limiter set once, which is not measured. It stores every permit
+   * until its period ends, so the period is longer than the measurement.
    */
   private record OnRedisson(RedissonClient client, RedisClient copying, Allowance allowance)
       implements Contender {
@@ -305,7 +305,9 @@ final class Contenders {
       return "Redisson";
     }
 
-    /** Sets the rate of the first; the others are copies of it, made in a tenth of the time. */
+    /**
+     * Sets the rate of the first limiter and copies it for the others, which is ten times faster.
+     */
     @Override
     public void prepare(String... identities) {
       String first = "r:" + identities[0];

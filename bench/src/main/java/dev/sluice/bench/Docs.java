@@ -7,11 +7,11 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
-/** The page on performance: its tables, its charts and the figures both are made of. */
+/** Writes docs/performance.md: its tables, its charts and the file of figures. */
 final class Docs {
   /*
-   * The page is written by hand but for what stands between <!-- bench:NAME --> and
-   * <!-- /bench:NAME -->, so that no figure on it was typed.
+   * Everything between <!-- bench:NAME --> and <!-- /bench:NAME --> is generated, so that no figure
+   * is typed by hand. The rest of the page is written by hand.
    */
   private final Path folder;
 
@@ -24,12 +24,12 @@ final class Docs {
   }
 
   /**
-   * Writes everything that can be made of the figures.
+   * Writes all tables and charts for which there are figures.
    *
    * @param measuredOn the machine and the versions, or null to leave what the page says
    */
   void write(Figures figures, @Nullable String measuredOn) throws IOException {
-    // As they stand in the file, so that drawing it again changes nothing.
+    // Rounded as in the file, so that drawing again from the file changes nothing.
     Figures kept = new Figures();
     kept.read(figures.json());
     Map<String, String> sections = new LinkedHashMap<>(Tables.of(kept));
@@ -42,7 +42,7 @@ final class Docs {
     Charts.draw(kept, folder.resolve("charts"));
   }
 
-  /** A page with what stands between its marks replaced; every section must have its marks. */
+  /** The page with each section replaced between its marks; a section without marks is an error. */
   static String replaced(String page, Map<String, String> sections) {
     String text = page;
     for (Map.Entry<String, String> section : sections.entrySet()) {

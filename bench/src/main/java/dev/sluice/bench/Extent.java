@@ -3,15 +3,15 @@ package dev.sluice.bench;
 import java.io.PrintStream;
 
 /**
- * How much is measured.
+ * How long and how much a run measures.
  *
- * @param rounds how often each contender has its turn where a promise hangs on it
- * @param fewerRounds how often elsewhere
- * @param millis how long a turn is
- * @param warmUpMillis how long each runs, at each number in flight, before anything counts
- * @param identities how many callers the uniform load picks from
- * @param weighed how many accounts of each are weighed
- * @param out where the progress bar goes
+ * @param rounds rounds for figures that have a promise
+ * @param fewerRounds rounds for all other figures
+ * @param millis length of one measurement
+ * @param warmUpMillis length of the warm-up for each number in flight
+ * @param identities number of callers of the uniform load
+ * @param weighed number of accounts whose memory is measured
+ * @param out output of the progress bar
  */
 record Extent(
     boolean isQuick,

@@ -8,7 +8,7 @@ import java.util.regex.MatchResult;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
-/** What was measured: one number a key, in the order of measuring. Not thread-safe. */
+/** The figures by key, in the order in which they were measured. Not thread-safe. */
 final class Figures {
   private static final Pattern ENTRY = Pattern.compile("\"([^\"]+)\": *(-?[0-9.]+|null)");
 
@@ -19,7 +19,7 @@ final class Figures {
     byKey.put(key, value);
   }
 
-  /** The figure of a key; not a number if it was not measured. */
+  /** The figure of a key; NaN if it was not measured. */
   double get(String key) {
     return byKey.getOrDefault(key, Double.NaN);
   }
@@ -28,7 +28,7 @@ final class Figures {
     return byKey;
   }
 
-  /** Not a figure: the JSON holds numbers alone. */
+  /** Sets the version of Redis, which is not in the JSON: that holds only numbers. */
   void measuredOn(String redisVersion) {
     this.redisVersion = redisVersion;
   }
@@ -50,7 +50,7 @@ final class Figures {
     return text.append("\n}\n").toString();
   }
 
-  /** Adds what {@link #json} once wrote. */
+  /** Adds the figures of a file that {@link #json} wrote. */
   void read(String json) {
     for (MatchResult entry : ENTRY.matcher(json).results().toList()) {
       String value = entry.group(2);
@@ -58,7 +58,7 @@ final class Figures {
     }
   }
 
-  /** At least four digits that count. */
+  /** Rounds to at least four significant digits. */
   private static String plain(double value) {
     return String.format(Locale.ROOT, Math.abs(value) >= 1_000 ? "%.0f" : "%.4f", value);
   }

@@ -13,16 +13,16 @@ import java.util.List;
 import java.util.function.DoubleSupplier;
 import java.util.function.LongFunction;
 
-/** How the cost of a decision grows: with limits, accounts and rules. */
+/** How the cost of a decision grows with limits, accounts and rules. */
 final class GrowthSuite {
   /*
-   * Every cost on Redis is the time of a decision at 64 in flight. The sizes take turns, and a growth
-   * is the cost at the largest over that at the smallest within one round.
+   * A cost on Redis is the time of a decision at a fixed number in flight. Sizes take turns.
+   * The growth is the cost at the largest size divided by that at the smallest, within one round.
    *
-   * The sliding log is the one kind whose state grows with its use, so its accounts are filled
-   * first, to half of their limit. They are few, so that filling them ends; each call is given back
-   * at once, so that ten do not run dry. Its cost is that of both. A quick run fills the largest to
-   * a twentieth.
+   * The sliding log is the only kind of limit whose state grows with its use. So its accounts are
+   * first filled to half of their limit; a quick run fills the largest to a twentieth. There are
+   * few accounts, because filling takes long. Each call is refunded at once, so that a limit of 10
+   * is not used up. The cost is that of call and refund.
    */
   private static final int IN_FLIGHT = 64;
   private static final int IN_FLIGHT_ON_LOGS = 16;
@@ -37,7 +37,7 @@ final class GrowthSuite {
   private final Extent extent;
   private final Figures figures;
 
-  /** A size, and how to measure what one decision costs at it. */
+  /** A size, and how to measure the cost of a decision at it. */
   private record Point(int size, DoubleSupplier micros) {}
 
   private GrowthSuite(RedisServer server, Extent extent, Figures figures) {
@@ -83,7 +83,7 @@ final class GrowthSuite {
     compare("growth.limits", LIMITS_PER_RULE, contenders, extent.names());
   }
 
-  /** The accounts of all sizes are there before any is measured. */
+  /** Creates the accounts of all sizes before measuring any. */
   private void accounts(List<Integer> sizes) {
     server.commands().flushall();
     Limit limit = Limit.tokenBucket(100_000, 1, RedisSuite.HOUR);
@@ -155,7 +155,7 @@ final class GrowthSuite {
     return 1e6 / seen.perSecond();
   }
 
-  /** One round that does not count, then those that do. */
+  /** One round of warm-up, then the measured rounds. */
   private void measure(String key, List<Point> points) {
     int rounds = Math.min(MOST_ROUNDS, extent.isQuick() ? 3 : extent.rounds());
     Progress progress = new Progress(extent.out(), points.size() * (1 + rounds));
@@ -181,7 +181,7 @@ final class GrowthSuite {
     }
   }
 
-  /** A decision in the JVM for one of ten rules out of so many: the accounts stay as many. */
+  /** A decision in the JVM by one of ten rules out of many; the number of accounts is the same. */
   private void rules() {
     List<Point> points = new ArrayList<>();
     for (int size : RULES) {

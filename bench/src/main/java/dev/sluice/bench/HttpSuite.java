@@ -13,14 +13,13 @@ import java.util.TreeMap;
 import java.util.function.ToDoubleFunction;
 import java.util.stream.Stream;
 
-/** The service over HTTP, against a bare handler of the framework it stands on. */
+/** Compares the service over HTTP with a bare handler of its framework, Armeria. */
 final class HttpSuite {
   /*
-   * Each runs in a JVM of its own with the same flags, from the same libraries, so that neither
-   * spoils what the other's JVM learnt; wrk asks them in turns. What the service loses against the
-   * bare handler is what it does: reads the request, decides on the memory store, counts, and writes
-   * a longer answer. A second service has its accounts on a Redis of the bench: it waits for that too.
-   * All of wrk's calls are for one caller, so they are one hot account.
+   * Each server runs in its own JVM with the same flags and libraries; wrk calls them in turns. The
+   * difference to the bare handler is the work of the service: it reads the request, decides on the
+   * memory store, counts, and writes a longer answer. A second service uses a Redis of the bench.
+   * All calls of wrk are for one caller, so they hit one account.
    */
   static final String CHECK = "/v1/check";
   static final String GATE = "/v1/gate/OpenGate";
@@ -29,7 +28,7 @@ final class HttpSuite {
   private static final String ON_REDIS = "Sluice on Redis";
   private static final String BARE = "bare Armeria";
 
-  /** The keys of each, with a place for the path. */
+  /** The keys of the figures, with a placeholder for the path. */
   private static final Map<String, String> KEYS =
       Map.of(SLUICE, "http.%s.sluice", ON_REDIS, "http.redis.%s.sluice", BARE, "http.%s.bare");
 
@@ -54,10 +53,10 @@ final class HttpSuite {
       """;
 
   /**
-   * How long it takes.
+   * The lengths of a run.
    *
-   * @param warmUps the seconds of each turn before anything counts; a service needs some fifteen
-   *     before it is compiled
+   * @param warmUps seconds of each warm-up; a service needs about fifteen until its code is
+   *     compiled
    */
   record Pace(List<Integer> warmUps, int rounds, int seconds) {
     static Pace of(Extent extent) {
@@ -71,7 +70,7 @@ final class HttpSuite {
     Wrk wrk = Wrk.find();
     Path folder = Files.createTempDirectory("sluice-bench");
     Path rules = Files.writeString(folder.resolve("rules.yaml"), RULES);
-    folder.toFile().deleteOnExit(); // after what is in it: the last one named goes first
+    folder.toFile().deleteOnExit(); // in reverse order: the file below goes first
     rules.toFile().deleteOnExit();
     List<String> serve =
         List.of(
@@ -95,7 +94,7 @@ final class HttpSuite {
     }
   }
 
-  /** With a deadline that a busy machine does not reach: nobody is let through unmetered. */
+  /** With a long timeout, so that on a busy machine no call is allowed without Redis. */
   private static List<String> on(RedisServer redis, List<String> serve) {
     List<String> arguments = new ArrayList<>(serve);
     arguments.add("--store=" + redis.uri());
@@ -140,7 +139,7 @@ final class HttpSuite {
     return some;
   }
 
-  /** What one did in one turn. */
+  /** The result of one measurement. */
   private record Turn(Wrk.Seen seen, double cpuMicros) {}
 
   private static Turn turn(Wrk wrk, Child child, String path, int seconds) throws IOException {
@@ -196,7 +195,7 @@ final class HttpSuite {
         .toString();
   }
 
-  /** A JVM that said where it listens. */
+  /** A server in its own JVM, which has printed its address. */
   private record Child(String name, Process process, String url) implements AutoCloseable {
     static Child start(String name, List<String> arguments, String greeting) throws IOException {
       List<String> command = new ArrayList<>();
@@ -216,7 +215,7 @@ final class HttpSuite {
       return new Child(name, process, line.substring(greeting.length()));
     }
 
-    /** The processor time it has used so far. */
+    /** The CPU time used so far. */
     Duration cpu() {
       return process.info().totalCpuDuration().orElse(Duration.ZERO);
     }

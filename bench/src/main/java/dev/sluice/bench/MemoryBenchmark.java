@@ -22,14 +22,14 @@ import org.openjdk.jmh.annotations.State;
 /**
  * One decision for one of 65,536 identities, inside the JVM.
  *
- * <p>Sluice walks its whole way: the rule is looked up by name, the identity built, the call
- * planned, the account found and charged. The peers have no keys, so each stands behind a
- * ConcurrentHashMap, asked by get first: computeIfAbsent takes a lock where names share a bin.
- * Every call passes, so all of them write.
+ * <p>Sluice does all its work: it looks up the rule by name, builds the identity, plans the call,
+ * and finds and charges the account. The other limiters have no keys, so each is kept in a
+ * ConcurrentHashMap and read with get first, because computeIfAbsent may take a lock. Every call
+ * passes, so all of them write.
  *
- * <p>The other kinds of limits walk the same way. The parts of the sliding window are a second
- * long, so they come and go while it is measured. So do the events of the sliding log: its window
- * is a second, in which a caller asks some ten to a hundred times.
+ * <p>The other kinds of limits do the same work. The parts of the sliding window are one second
+ * long, so they expire during the measurement. So do the events of the sliding log: its window is
+ * one second, in which a caller sends ten to a hundred calls.
  */
 @BenchmarkMode(Mode.Throughput)
 @OutputTimeUnit(TimeUnit.SECONDS)
@@ -39,7 +39,7 @@ public class MemoryBenchmark {
   static final long REFILL = 1_000_000;
   static final Duration PERIOD = Duration.ofMinutes(1);
 
-  /** The names to pick from, the same for every contender. */
+  /** The identities, the same for every contender. */
   @State(Scope.Benchmark)
   public static class Names {
     private final String[] names = new String[IDENTITIES];
@@ -52,7 +52,7 @@ public class MemoryBenchmark {
     }
   }
 
-  /** A cheap source of uniform picks, one for each thread. */
+  /** A fast random generator for each thread. */
   @State(Scope.Thread)
   public static class Picker {
     private long state = System.nanoTime() | 1;

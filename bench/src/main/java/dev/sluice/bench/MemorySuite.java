@@ -15,13 +15,13 @@ import org.openjdk.jmh.runner.options.OptionsBuilder;
 import org.openjdk.jmh.runner.options.TimeValue;
 import org.openjdk.jmh.runner.options.VerboseMode;
 
-/** Decisions inside the JVM, by JMH: a fresh JVM for each contender and round. */
+/** Measures decisions inside the JVM with JMH; each contender and round has a new JVM. */
 final class MemorySuite {
-  /** Sluice on a token bucket, and the peers. */
+  /** Sluice with a token bucket, and the other limiters. */
   private static final List<String> CONTENDERS =
       List.of("sluice", "bucket4j", "guava", "resilience4j");
 
-  /** Sluice on the other kinds of limits. */
+  /** Sluice with the other kinds of limits. */
   private static final List<String> KINDS = List.of("fixedWindow", "slidingWindow", "slidingLog");
 
   private static final int ITERATIONS = 10;
@@ -29,15 +29,15 @@ final class MemorySuite {
       Map.of("bucket4j", "Bucket4j", "guava", "Guava", "resilience4j", "Resilience4j");
 
   /**
-   * How JMH runs.
+   * The settings of JMH.
    *
-   * @param rounds how often Sluice's token bucket and Bucket4j have their turn
-   * @param roundsOfKinds how often Sluice's other kinds
-   * @param roundsOfAll how often the other peers
-   * @param forks 1 for a JVM of its own, 0 to stay in this one
-   * @param warmUpMillis how long each runs before it counts; on two cores, where the compiler
-   *     competes with the two threads, it takes some three seconds until the rate no longer rises
-   * @param millis how long it is measured
+   * @param rounds rounds for Sluice's token bucket and Bucket4j
+   * @param roundsOfKinds rounds for Sluice's other kinds of limits
+   * @param roundsOfAll rounds for the other limiters
+   * @param forks 1 for a new JVM, 0 for this one
+   * @param warmUpMillis length of the warm-up; on two cores, where the compiler competes with the
+   *     two threads, the rate rises for about three seconds
+   * @param millis length of the measurement
    */
   record Pace(
       int rounds, int roundsOfKinds, int roundsOfAll, int forks, long warmUpMillis, long millis) {
@@ -106,7 +106,7 @@ final class MemorySuite {
             .include("\\.MemoryBenchmark\\." + contender + "$")
             .forks(pace.forks)
             .threads(2)
-            // Many short ones: what was compiled while its loop ran is entered anew in each.
+            // Many short iterations: each enters the loop again, in its newest compiled form.
             .warmupIterations(ITERATIONS)
             .warmupTime(TimeValue.milliseconds(pace.warmUpMillis / ITERATIONS))
             .measurementIterations(2)

@@ -2,7 +2,7 @@ package dev.sluice.bench;
 
 import java.io.PrintStream;
 
-/** A bar on the standard error that fills as slices are done. */
+/** A progress bar on the standard error. */
 final class Progress {
   private static final int WIDTH = 30;
 
@@ -15,7 +15,7 @@ final class Progress {
     this.slices = Math.max(1, slices);
   }
 
-  /** Says what is measured now; one slice of the bar is done when the next begins. */
+  /** Shows the current step; a step is done when the next begins. */
   void next(String what) {
     int filled = Math.min(WIDTH, WIDTH * done++ / slices);
     out.printf("\r[%s%s] %-44s", "#".repeat(filled), ".".repeat(WIDTH - filled), what);

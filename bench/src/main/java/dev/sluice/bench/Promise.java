@@ -4,10 +4,10 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * What a figure is wanted to be.
+ * A bound that a figure should keep.
  *
- * @param says what the figure is, in words
- * @param isAtLeast whether the bound is the least it should be, or the most
+ * @param says the figure in words
+ * @param isAtLeast whether the bound is a minimum; else it is a maximum
  */
 record Promise(String key, String says, boolean isAtLeast, double bound) {
   static final List<Promise> ALL =

@@ -8,7 +8,7 @@ import java.util.concurrent.locks.LockSupport;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 
-/** A Cluster of the bench's own: masters that share the slots evenly, without replicas. */
+/** A Redis Cluster for the bench: masters that share the slots evenly, without replicas. */
 final class RedisCluster implements Usage, AutoCloseable {
   private static final int SLOTS = 16_384;
   private static final long PATIENCE_NANOS = TimeUnit.SECONDS.toNanos(30);
@@ -34,7 +34,7 @@ final class RedisCluster implements Usage, AutoCloseable {
     }
   }
 
-  /** Gives each an epoch of its own, as redis-cli does: equal ones would have to be settled. */
+  /** Gives each node its own epoch, as redis-cli does; nodes with equal epochs would conflict. */
   private void meet() {
     int count = masters.size();
     for (int i = 0; i < count; i++) {

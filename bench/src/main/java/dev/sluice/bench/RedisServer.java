@@ -28,7 +28,7 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import redis.embedded.core.ExecutableProvider;
 
-/** A redis-server of the bench's own, on a free loopback port, that keeps nothing on disk. */
+/** A redis-server for the bench, on a free loopback port, without persistence. */
 final class RedisServer implements Usage, AutoCloseable {
   private final Process process;
   private final Path folder;
@@ -48,7 +48,7 @@ final class RedisServer implements Usage, AutoCloseable {
     return start(freePort(), List.of());
   }
 
-  /** A node that can be put into a Cluster, and is not given up however busy the machine is. */
+  /** A node for a Cluster, with a timeout that a busy machine does not reach. */
   static RedisServer startInCluster() throws IOException {
     return start(
         freePortInCluster(),
@@ -81,7 +81,7 @@ final class RedisServer implements Usage, AutoCloseable {
     return new RedisServer(process, folder, port);
   }
 
-  /** The server on the PATH, else the one in the Maven artifact. */
+  /** The redis-server on the PATH, else the one in the Maven artifact. */
   private static String executable() throws IOException {
     Optional<Path> found = onPath("redis-server");
     return found.isPresent()
@@ -104,7 +104,7 @@ final class RedisServer implements Usage, AutoCloseable {
     }
   }
 
-  /** A node also listens 10,000 higher. */
+  /** A Cluster node also listens on its port + 10,000. */
   private static int freePortInCluster() throws IOException {
     while (true) {
       int port = freePort();
@@ -161,14 +161,14 @@ final class RedisServer implements Usage, AutoCloseable {
             + Double.parseDouble(info.getOrDefault("used_cpu_sys", "0")));
   }
 
-  /** The memory in use but for what the connections hold, which comes and goes. */
+  /** The memory in use, without that of connections, which varies. */
   long usedMemory() {
     Map<String, String> info = info("memory");
     return Long.parseLong(info.getOrDefault("used_memory", "0"))
         - Long.parseLong(info.getOrDefault("mem_clients_normal", "0"));
   }
 
-  /** What all keys weigh together, by {@code MEMORY USAGE} of each that {@code SCAN} finds. */
+  /** The memory of all keys: the sum of {@code MEMORY USAGE} over {@code SCAN}. */
   long bytesOfAllKeys() {
     List<RedisFuture<Long>> weights = new ArrayList<>();
     ScanIterator.scan(commands(), ScanArgs.Builder.limit(1_000))
@@ -176,12 +176,12 @@ final class RedisServer implements Usage, AutoCloseable {
     long sum = 0;
     for (RedisFuture<Long> weight : weights) {
       Long bytes = weight.toCompletableFuture().join();
-      sum += bytes == null ? 0 : bytes; // it has expired meanwhile
+      sum += bytes == null ? 0 : bytes; // the key has expired meanwhile
     }
     return sum;
   }
 
-  /** Every part of the value is weighed, not only a few of a large one. */
+  /** With SAMPLES 0: all elements of a value, not only a sample of a large one. */
   private RedisFuture<Long> weigh(String key) {
     CommandArgs<String, String> arguments =
         new CommandArgs<>(StringCodec.UTF8).add("USAGE").addKey(key).add("SAMPLES").add(0);
@@ -225,7 +225,7 @@ final class RedisServer implements Usage, AutoCloseable {
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
     }
-    // A node of a Cluster leaves its settings behind.
+    // A Cluster node leaves its configuration file behind.
     try (Stream<Path> files = Files.list(folder)) {
       files.forEach(file -> file.toFile().delete());
     } catch (IOException e) {

@@ -12,20 +12,20 @@ import java.util.List;
 import java.util.Locale;
 import org.HdrHistogram.Histogram;
 
-/** Decisions on Redis: rate, latency, CPU, commands and bytes, against the peers. */
+/** Compares decisions on Redis with other limiters: rate, latency, CPU, commands and bytes. */
 final class RedisSuite {
   static final Duration HOUR = Duration.ofHours(1);
 
-  /** Nobody runs dry while it is measured, and no account is full again before the end. */
+  /** No limit is used up during the measurement, and no account is full again before its end. */
   static final Allowance AMPLE = new Allowance(10_000_000, 1, Duration.ofSeconds(36));
 
-  /** How many are in flight while the compiler is at work: every number, the most twice. */
+  /** The numbers in flight of the warm-up: each once, the largest twice. */
   private static final List<Integer> WARM_UP = List.of(512, 64, 512, 1);
 
-  /** One comes last: by then, where microseconds count, all is compiled. */
+  /** One in flight comes last: its microseconds need code that is compiled. */
   private static final List<Integer> IN_FLIGHT = List.of(64, 512, 1);
 
-  /** A limit of 100, which no caller reaches while it is measured. */
+  /** A limit of 100, which no caller reaches during the measurement. */
   static final Rule SLIDING_LOG = kind("slidingLog", Limit.slidingLog(100, HOUR));
 
   static final Rule TOKEN_BUCKET =
@@ -33,7 +33,7 @@ final class RedisSuite {
 
   private static final List<String> ALONE = List.of("INCR", "Sluice", "Bucket4j");
 
-  /** How many parts a sliding window has that is measured. */
+  /** The number of parts of the sliding window. */
   private static final int PARTS = 60;
 
   private static final int WEIGHED_WINDOWS = 200;
@@ -94,7 +94,7 @@ final class RedisSuite {
     onHot.forEach(Contender::close);
   }
 
-  /** In turns as well: what the compiler still does for one is done while others run. */
+  /** In turns, too, so that the compiler can finish the code of one while others run. */
   private void warmUp(
       List<Contender> all, String[] names, List<Integer> inFlight, long millis, Progress progress) {
     for (Contender contender : all) {
@@ -108,13 +108,13 @@ final class RedisSuite {
     }
   }
 
-  /** One account that everybody asks for. */
+  /** All calls for one account. */
   private void hot(List<Contender> all, Progress progress) {
     String[] one = {"the-one-hot-account"};
     warmUp(all, one, List.of(64), extent.warmUpMillis() / 2, progress);
     Rounds rounds = new Rounds(server, one, true);
     rounds.run(all, 64, extent.fewerRounds(), extent.millis(), progress);
-    // More for the two that a promise hangs on.
+    // More rounds for the two whose figures have a promise.
     List<Contender> gathering =
         all.stream()
             .filter(each -> each.name().equals("Sluice") || each.name().equals("Bucket4j batching"))
@@ -140,9 +140,8 @@ final class RedisSuite {
   }
 
   /**
-   * Of all rounds together: client and Redis run on one core now and on two then, as the kernel
-   * likes, and waking the other core takes longer than an INCR. So rounds differ by more than
-   * contenders do.
+   * Over all rounds together. The kernel puts client and Redis on one core or on two, and waking
+   * the other core takes longer than an INCR. So rounds differ more than contenders do.
    */
   private static double p50Ratio(Rounds rounds, String other) {
     return p50Micros(rounds, "Sluice") / p50Micros(rounds, other);
@@ -153,9 +152,9 @@ final class RedisSuite {
   }
 
   /**
-   * One in flight by the asynchronous calls, beside those that wait. Whoever goes on where answers
-   * are read, as INCR and Bucket4j do, wakes nobody; Sluice hands its answers to a thread that may
-   * be kept busy.
+   * One asynchronous call in flight, to compare with blocking calls. INCR and Bucket4j continue on
+   * the thread that reads answers, so they wake no other. Sluice completes its answers on another
+   * thread, which the application may block.
    */
   private void aloneWithoutWaiting(List<Contender> all, String[] names, Progress progress) {
     List<Contender> some =
@@ -200,14 +199,14 @@ final class RedisSuite {
     return name.toLowerCase(Locale.ROOT).replaceAll("[^a-z0-9]", "");
   }
 
-  /** What an account weighs: each contender alone, one decision for each of some identities. */
+  /** The memory of an account: each contender alone makes one decision for each identity. */
   private void bytes(List<Contender> all, Progress progress) {
     String[] names = Extent.names(extent.weighed());
     RedisCommands<String, String> redis = server.commands();
     for (Contender contender : all) {
       progress.next(contender.name() + ", bytes");
       redis.flushall();
-      // The first call loads scripts, which are not an account's weight.
+      // The first call loads scripts, which do not belong to an account.
       contender.prepare("first");
       ClosedLoop.each(contender::decide, new String[] {"first"}, 1);
       long before = server.usedMemory();
@@ -215,7 +214,7 @@ final class RedisSuite {
       contender.prepare(names);
       ClosedLoop.each(contender::decide, names, 64);
       String key = "redis.bytes." + key(contender.name());
-      // Whatever keys an account has, and what it adds to keys that accounts share.
+      // All keys of an account, and its part of keys that accounts share.
       figures.put(key, (server.bytesOfAllKeys() - bytesBefore) / (double) names.length);
       figures.put(key + ".ofUsedMemory", (server.usedMemory() - before) / (double) names.length);
     }
@@ -227,8 +226,8 @@ final class RedisSuite {
   }
 
   /**
-   * What an account of a sliding window weighs once every part of its window holds calls. Time
-   * passes in Redis, so the window is a short one; its parts are as many as a long one's.
+   * The memory of a sliding-window account when every part of its window holds calls. Time passes
+   * in Redis, so the window is short; it has as many parts as a long one.
    */
   private void bytesOfWindow() {
     Duration part = Duration.ofMillis(50);
@@ -255,7 +254,7 @@ final class RedisSuite {
     figures.put("redis.bytes.slidingWindow", bytes);
   }
 
-  /** Every kind of limit, and the plan of three limits and two identities. */
+  /** Every kind of limit, and a call with three limits and two identities. */
   private void kinds() {
     String uri = server.uri();
     List<Contender> all = new ArrayList<>();
@@ -296,7 +295,7 @@ final class RedisSuite {
         rounds.median("plan3x2", Rounds.Sample::scriptCallsPerDecision));
   }
 
-  /** A rule of its own for each kind: the same name would be the same accounts. */
+  /** A separate rule for each kind; rules of the same name would share accounts. */
   private static Rule kind(String name, Limit limit) {
     return Rule.builder(name).by("login").limit(limit).build();
   }

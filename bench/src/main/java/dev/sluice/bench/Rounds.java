@@ -8,11 +8,11 @@ import java.util.function.Function;
 import java.util.function.ToDoubleFunction;
 import org.HdrHistogram.Histogram;
 
-/** Contenders on Redis, in interleaved rounds, so that noise hits all alike. */
+/** Runs contenders on Redis in interleaved rounds, so that noise affects all of them equally. */
 final class Rounds {
   /*
-   * A ratio is taken within each round and the median of the rounds is told: a moment at which the
-   * machine was busy with something else spoils one round, not the figure. Each round begins with
+   * A ratio is computed within each round, and the median of the rounds is reported. So if the
+   * machine is busy for a moment, that spoils one round and not the figure. Each round begins with
    * another contender, so that none always follows the same one.
    */
   private final Function<Contender, Usage> usages;
@@ -20,7 +20,7 @@ final class Rounds {
   private final boolean passing;
   private final Map<String, List<Sample>> samples = new LinkedHashMap<>();
 
-  /** What one contender did in one round. */
+  /** The result of one contender in one round. */
   record Sample(ClosedLoop.Seen seen, double cpuMicros, long commands, long scriptCalls) {
     double perSecond() {
       return seen.perSecond();
@@ -47,9 +47,9 @@ final class Rounds {
   /**
    * Rounds over these identities.
    *
-   * @param usages the Redis that a contender asks
-   * @param passing whether the calls must pass, or must not: a limiter that ran dry is measured at
-   *     something else
+   * @param usages the Redis of each contender
+   * @param passing whether all calls must pass or all must be denied; otherwise something else was
+   *     measured
    */
   Rounds(Function<Contender, Usage> usages, String[] identities, boolean passing) {
     this.usages = usages;
@@ -57,7 +57,7 @@ final class Rounds {
     this.passing = passing;
   }
 
-  /** Runs every contender so often, in turn. */
+  /** Runs all contenders in turns, this many times. */
   Rounds run(List<Contender> contenders, int inFlight, int rounds, long millis, Progress progress) {
     for (int round = 0; round < rounds; round++) {
       for (int turn = 0; turn < contenders.size(); turn++) {
@@ -82,7 +82,7 @@ final class Rounds {
     return new Sample(seen, used, usage.calls("") - commands, usage.scriptCalls() - scripts);
   }
 
-  /** Refuses a measurement of something else than was meant. */
+  /** Throws if calls passed that should be denied, or the other way round. */
   static void check(Contender contender, ClosedLoop.Seen seen, boolean passing) {
     long few = Math.max(2, seen.decisions() / 100);
     long passed = seen.passed();
@@ -103,7 +103,7 @@ final class Rounds {
     return median(of(name).stream().mapToDouble(figure).toArray());
   }
 
-  /** The median of what one has over what another has in the same round. */
+  /** The median of the ratio of two contenders within a round. */
   double ratio(String name, String other, ToDoubleFunction<Sample> figure) {
     List<Sample> these = of(name);
     List<Sample> those = of(other);

@@ -3,7 +3,7 @@ package dev.sluice.bench;
 import java.util.Locale;
 import java.util.Set;
 
-/** The figures for a person: ratios first, absolute figures after, machine and versions named. */
+/** The figures as text: ratios first, then absolute figures, then machine and versions. */
 final class Summary {
   private static final Set<String> ALSO_RATIOS =
       Set.of("growth.rules", "growth.limits", "growth.accounts");
@@ -28,7 +28,7 @@ final class Summary {
         .formatted(ratios, absolutes, calls(figures), machine(figures));
   }
 
-  /** Which call is measured, where that differs. */
+  /** The method that is measured, where contenders differ. */
   private static String calls(Figures figures) {
     return Double.isNaN(figures.get("redis.1.p50VsIncr"))
         ? ""
@@ -49,7 +49,7 @@ final class Summary {
         .orElse("");
   }
 
-  /** What it was measured on, and which versions of whom. */
+  /** The machine, and the versions of all contenders. */
   static String machine(Figures figures) {
     Runtime.Version java = Runtime.version();
     return "%d cores, %s %s, Java %s%s; %s"

@@ -6,9 +6,9 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 
-/** The figures as Markdown tables, one a section of the page. */
+/** The figures as Markdown tables, one for each section of the page. */
 final class Tables {
-  /** A contender as its keys spell it, and as a person does. */
+  /** A contender: its name in keys and its name for people. */
   record Named(String key, String name) {}
 
   static final List<Named> ON_REDIS =
@@ -39,7 +39,7 @@ final class Tables {
           new Named("guava", "Guava"),
           new Named("resilience4j", "Resilience4j"));
 
-  /** Sluice's other kinds of limits, which are measured against Bucket4j's bucket as well. */
+  /** Sluice's other kinds of limits, also compared with Bucket4j's bucket. */
   static final List<Named> KINDS_IN_JVM =
       List.of(
           new Named("fixedWindow", "Sluice, fixed window"),
@@ -53,7 +53,7 @@ final class Tables {
           new Named("slidingLog.single", "sliding log, single Redis"),
           new Named("slidingLog.three", "sliding log, three masters"));
 
-  /** Keys with a place for the path. */
+  /** Keys with a placeholder for the path. */
   static final List<Named> OVER_HTTP =
       List.of(
           new Named("http.%s.sluice", "Sluice"),
@@ -125,7 +125,7 @@ final class Tables {
     return table.toString();
   }
 
-  /** A row for each: its name, then these figures of it. */
+  /** A row for each contender: its name, then these figures. */
   private static String rows(Figures figures, String prefix, List<Named> all, String... wanted) {
     StringBuilder rows = new StringBuilder();
     for (Named each : all) {
@@ -249,7 +249,7 @@ final class Tables {
     table.append("| ").append(String.join(" | ", cells)).append(" |\n");
   }
 
-  /** Three digits that count, more where they are whole. */
+  /** Three significant digits; all digits of a whole number. */
   static String number(double value) {
     if (!Double.isFinite(value)) {
       return "–";

@@ -1,11 +1,11 @@
 package dev.sluice.bench;
 
-/** What one Redis, or several together, have used so far. */
+/** What one Redis, or several together, have used since they started. */
 interface Usage {
   /** The CPU time of the processes, user and system together. */
   double cpuMicros();
 
-  /** How often commands whose names begin so were run, those inside scripts included. */
+  /** How often commands with this prefix were run, including those in scripts. */
   long calls(String prefix);
 
   /** How often a script or a function was called. */

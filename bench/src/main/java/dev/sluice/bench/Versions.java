@@ -5,18 +5,18 @@ import java.io.InputStream;
 import java.io.UncheckedIOException;
 import java.util.Properties;
 
-/** The versions of the peers, as the build chose them. */
+/** The versions of the other limiters, from the build. */
 final class Versions {
   private static final Properties FILE = load();
 
   private Versions() {}
 
-  /** The version of a peer by its name in the properties file. */
+  /** The version of a limiter, by its name in the properties file. */
   static String of(String peer) {
     return FILE.getProperty(peer, "unknown");
   }
 
-  /** All that are chosen by the build, for one line of text. */
+  /** All versions, for one line of text. */
   static String peers() {
     return "Lettuce %s, Bucket4j %s, Redisson %s, Spring Cloud Gateway %s, Guava %s, Resilience4j %s, Armeria %s"
         .formatted(

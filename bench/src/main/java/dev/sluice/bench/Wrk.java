@@ -18,7 +18,7 @@ final class Wrk {
 
   private final Path program;
 
-  /** What wrk printed. */
+  /** The output of wrk. */
   record Seen(long requests, double perSecond, double p50Micros, double p99Micros) {
     /** Reads what {@code wrk --latency} prints; throws if a request failed. */
     static Seen read(String printed) {
@@ -61,7 +61,7 @@ final class Wrk {
                             + " wrk; macOS: brew install wrk)")));
   }
 
-  /** Asks for so long; with a body it posts. */
+  /** Sends requests for this time: POST with a body, else GET. */
   Seen run(String url, String body, int seconds) throws IOException {
     Path script = Files.createTempFile("wrk", ".lua");
     Files.writeString(

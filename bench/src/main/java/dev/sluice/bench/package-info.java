@@ -1,4 +1,4 @@
-/** Sluice measured against its peers, in one run. */
+/** Benchmarks that compare Sluice with other rate limiters in one run. */
 @NullMarked
 package dev.sluice.bench;
 
