@@ -6,9 +6,9 @@ import java.util.List;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
-/** What a {@link FacetResolver} can see of a call. */
+/** The call for which a {@link FacetResolver} is asked. */
 public interface FacetContext {
-  /** The parts of the request around the call; empty outside of requests. */
+  /** The parts of the current request; empty outside of requests. */
   Optional<RequestParts> request();
 
   /** The request itself: a {@code HttpServletRequest} or a {@code ServerWebExchange}. */
@@ -17,6 +17,6 @@ public interface FacetContext {
   /** The annotated method; empty for a route. */
   Optional<Method> method();
 
-  /** What the annotated method was called with. */
+  /** The arguments of the annotated method. */
   List<@Nullable Object> arguments();
 }

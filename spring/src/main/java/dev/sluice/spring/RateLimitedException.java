@@ -5,7 +5,7 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * A call was refused by its rules; as the answer to a request it is 429 with headers and a body.
+ * A call was refused by its rules. A request is answered with 429, headers and a body.
  *
  * <p>An {@code @ExceptionHandler} of the application that names this class replaces that answer,
  * for annotations and, in a {@code @ControllerAdvice}, for routes. The header fields are kept.
@@ -29,14 +29,14 @@ public class RateLimitedException extends RuntimeException {
     this.headers = headers;
   }
 
-  /** The refusal: which limit, when to come back, until when it is locked. */
+  /** The decision: which limit refused, when to retry, until when the caller is locked. */
   public final Decision decision() {
     return decision;
   }
 
   /**
-   * The header fields of the answer: {@code Retry-After} and those that tell where the client
-   * stands. In a request they are sent by themselves; this is for code that answers elsewhere.
+   * The header fields of the answer: {@code Retry-After} and the rate-limit headers. The answer to
+   * a request has them already; this is for code that answers in another way.
    */
   public final Map<String, String> headers() {
     return headers;

@@ -11,27 +11,26 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
 /**
  * The settings {@code sluice.*}.
  *
- * @param enabled Whether anything is limited at all.
+ * @param enabled Whether Sluice is on.
  * @param store Where usage is kept: "memory" (this JVM alone), "spring" (the Redis of
  *     spring.data.redis.*), or a URI such as redis://host:6379, rediss://, redis-sentinel://,
  *     redis-cluster://host:port,host:port.
- * @param deadline How long Redis may take to answer; after that a rule's onStoreFailure decides.
- * @param nodes How many nodes share the limits while Redis does not answer and each counts for
- *     itself (onStoreFailure: local, the default).
- * @param requireStore Whether the application refuses to start while Redis does not count.
- * @param functions Whether decisions go by functions (FCALL) where Redis has them; else by EVALSHA.
+ * @param deadline Timeout for Redis; after it, a rule's onStoreFailure decides.
+ * @param nodes Number of nodes that share the limits. While Redis does not answer, each grants its
+ *     share (onStoreFailure: local, the default).
+ * @param requireStore Whether the start fails if Redis does not answer.
+ * @param functions Whether to use Redis functions (FCALL) where Redis has them; else EVALSHA.
  * @param rules Rules by name, with the keys of a rule file.
- * @param rulesFile A rule file: a path, which is followed while it changes, or classpath:name.
- * @param facets Where a request tells who asks, by the facet's name, as in a rule file.
+ * @param rulesFile A rule file: a path, which is reloaded when it changes, or classpath:name.
+ * @param facets The part of a request that each facet is read from, as in a rule file.
  * @param routes Paths that are limited by a filter.
- * @param place Where the filter of a route stands, unless the route says otherwise.
- * @param login How logins through Spring Security are guarded; not at all if it is missing.
- * @param headers Header fields that tell clients where they stand: x-ratelimit, draft-11, both,
- *     none.
- * @param trustedProxies Proxies whose word about the client's address is taken; addresses or CIDR
- *     ranges.
- * @param forwardedHeader The header in which they tell it: x-forwarded-for or forwarded.
- * @param ipv6Prefix How many bits of an IPv6 address are one client.
+ * @param place Whether routes are limited before or after Spring Security, unless a route sets its
+ *     own.
+ * @param login Limits failed logins through Spring Security; off if it is missing.
+ * @param headers Rate-limit headers of answers: x-ratelimit, draft-11, both, none.
+ * @param trustedProxies Proxies whose forwarded header is trusted; addresses or CIDR ranges.
+ * @param forwardedHeader The header that trusted proxies set: x-forwarded-for or forwarded.
+ * @param ipv6Prefix IPv6 addresses with the same prefix of this length are one client.
  */
 @ConfigurationProperties("sluice")
 public record SluiceProperties(
@@ -52,11 +51,11 @@ public record SluiceProperties(
     @DefaultValue("x-forwarded-for") String forwardedHeader,
     @DefaultValue("64") int ipv6Prefix) {
 
-  /** Where a filter stands. */
+  /** The position of a route's filter. */
   public enum Place {
-    /** Sees every request, also those that security will refuse; nobody is signed in yet. */
+    /** Sees every request, also those that Spring Security will refuse; the user is not known. */
     BEFORE_SECURITY,
-    /** Sees what security has let through, and who it is. */
+    /** Sees requests that Spring Security has let through, with their user. */
     AFTER_SECURITY
   }
 
@@ -65,9 +64,9 @@ public record SluiceProperties(
    *
    * @param path A path pattern such as /api/** or /orders/{id}.
    * @param methods HTTP methods; all of them if empty. GET includes HEAD.
-   * @param rule The rule.
-   * @param rules Several rules, taken all or nothing.
-   * @param place Where the filter of this route stands; as sluice.place if empty.
+   * @param rule The name of the rule.
+   * @param rules Names of several rules, taken all or nothing.
+   * @param place Before or after Spring Security; sluice.place if empty.
    */
   public record Route(
       String path,
@@ -82,13 +81,13 @@ public record SluiceProperties(
   }
 
   /**
-   * How logins through Spring Security are guarded.
+   * Limits failed logins through Spring Security.
    *
    * @param rule The rule that counts failed logins.
    * @param rules Several rules, taken all or nothing.
-   * @param facet The facet that is the name of the account in these rules.
-   * @param forgive Whose usage a good login forgets, by facets joined by '+'. Each has to contain
-   *     the login; if empty, the login and the login with the address.
+   * @param facet The facet of these rules that holds the login name.
+   * @param forgive The accounts whose usage a successful login clears, as facets joined by '+'.
+   *     Each has to contain the login name. If empty: the login, and the login with the address.
    */
   public record Login(
       @Nullable String rule,

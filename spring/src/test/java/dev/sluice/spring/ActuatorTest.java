@@ -89,7 +89,7 @@ class ActuatorTest {
       check(app, "DELETE", "locks/Code/login=a=b&login=c", 400, "has 'login' twice");
       check(app, "DELETE", "locks/Promo/member=ann", 400, "has [member] (expected: member+promo)");
       check(app, "DELETE", "accounts/Promo/member=ann", 400, "has [member]");
-      check(app, "DELETE", "locks/Code/login=ann?identity=login=ann", 400, "identity: there twice");
+      check(app, "DELETE", "locks/Code/login=ann?identity=login=ann", 400, "identity: given twice");
       check(app, "DELETE", "accounts/Code/login=ann?keepUsage=true", 400, "only for locks");
       check(app, "GET", "lokcs", 404, "did you mean 'locks'?");
       check(app, "GET", "lokcs/Code", 404, "did you mean 'locks'?");

@@ -150,7 +150,7 @@ class SpringDataRedisIT {
   @Test
   void whatCannotBeFollowedIsRefused() {
     assertThatThrownBy(() -> uri("ssl.bundle=mine"))
-        .hasMessageContaining("spring.data.redis.ssl.bundle is set, which Sluice cannot follow");
+        .hasMessageContaining("spring.data.redis.ssl.bundle is set, which Sluice does not support");
     assertThatThrownBy(
             () -> uri("sentinel.nodes=a:1", "sentinel.master=m", "sentinel.password=hush"))
         .hasMessageContaining("spring.data.redis.sentinel.password is set")

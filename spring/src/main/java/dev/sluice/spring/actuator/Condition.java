@@ -9,8 +9,8 @@ import java.util.Map;
 import java.util.Optional;
 
 /**
- * How Sluice is doing: {@code UP}, or {@code DEGRADED}, which takes nobody out of service, because
- * the rules say what happens without the store. Warnings do not change it.
+ * The health of Sluice: {@code UP} or {@code DEGRADED}. Degraded does not take a node out of
+ * service, because the rules say what happens without the store. Warnings do not change the status.
  */
 public record Condition(String status, Map<String, Object> details) {
   static Condition of(Store store, Limiter limiter) {

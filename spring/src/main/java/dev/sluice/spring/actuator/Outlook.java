@@ -9,9 +9,9 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.concurrent.CompletionStage;
 
-/** What somebody can do now by one rule, for an operator. */
+/** The balances of an identity by one rule, for an operator. */
 public record Outlook(Decision decision) {
-  /** The answer to a look; what a node knows by itself while its store is away is none. */
+  /** Awaits a decision of the store; throws if the node had to decide without it. */
   static Outlook of(CompletionStage<Decision> look, Store store) {
     Decision decision = Stages.await(look);
     return switch (decision.countedBy()) {
@@ -33,22 +33,22 @@ public record Outlook(Decision decision) {
     }
   }
 
-  Map<String, Object> told() {
-    Map<String, Object> told = new LinkedHashMap<>();
-    told.put("allowed", decision.allowed());
+  Map<String, Object> json() {
+    Map<String, Object> json = new LinkedHashMap<>();
+    json.put("allowed", decision.allowed());
     decision
         .restrictedUntil()
-        .ifPresent(until -> told.put("restrictedUntil", until.toEpochMilli()));
-    told.put("limits", decision.balances().stream().map(Outlook::told).toList());
-    return told;
+        .ifPresent(until -> json.put("restrictedUntil", until.toEpochMilli()));
+    json.put("limits", decision.balances().stream().map(Outlook::json).toList());
+    return json;
   }
 
-  private static Map<String, Object> told(Balance balance) {
-    Map<String, Object> told = new LinkedHashMap<>();
-    told.put("identity", balance.account().identity().toString());
-    told.put("limit", balance.limit().toString());
-    told.put("remaining", balance.remaining());
-    balance.retryAfter().ifPresent(retry -> told.put("retryAfterMs", Durations.ceilMillis(retry)));
-    return told;
+  private static Map<String, Object> json(Balance balance) {
+    Map<String, Object> json = new LinkedHashMap<>();
+    json.put("identity", balance.account().identity().toString());
+    json.put("limit", balance.limit().toString());
+    json.put("remaining", balance.remaining());
+    balance.retryAfter().ifPresent(retry -> json.put("retryAfterMs", Durations.ceilMillis(retry)));
+    return json;
   }
 }

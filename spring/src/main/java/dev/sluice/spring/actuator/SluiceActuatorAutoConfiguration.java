@@ -27,7 +27,7 @@ import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.util.function.SingletonSupplier;
 
-/** What operators see of Sluice: endpoint, health, faults of the store. */
+/** The actuator endpoint, health and metrics of Sluice. */
 @AutoConfiguration(after = SluiceAutoConfiguration.class)
 @ConditionalOnBean(Gate.class)
 public class SluiceActuatorAutoConfiguration {
@@ -44,7 +44,7 @@ public class SluiceActuatorAutoConfiguration {
     }
   }
 
-  /** Meters by the names of {@link Metrics}, where the application has a registry for them. */
+  /** The meters of {@link Metrics}, if the application has a registry. */
   @Configuration(proxyBeanMethods = false)
   @ConditionalOnClass(MeterRegistry.class)
   static class OfMetrics {
@@ -53,7 +53,7 @@ public class SluiceActuatorAutoConfiguration {
       return new RegisteredMeters(SingletonSupplier.ofNullable(registries::getIfUnique));
     }
 
-    /** Not a MeterBinder: nobody binds those in an application without the actuator. */
+    /** Not a MeterBinder, which would not be bound without the actuator. */
     @Bean
     SmartInitializingSingleton sluiceForeignValues(
         Store store, ObjectProvider<MeterRegistry> registries) {
@@ -62,12 +62,12 @@ public class SluiceActuatorAutoConfiguration {
               registry ->
                   FunctionCounter.builder(Metrics.FOREIGN_VALUES, store, Store::foreignValues)
                       .description(
-                          "Values under Sluice's keys that were not Sluice's, and were replaced")
+                          "Values under keys of Sluice that Sluice did not write; they were replaced")
                       .register(registry));
     }
   }
 
-  /** Counts in a registry; does nothing where there is none, or several and none of them first. */
+  /** Counts in the registry; does nothing if there is none, or several without a primary one. */
   private record RegisteredMeters(
       SingletonSupplier<MeterRegistry> registry, Map<Metrics.Count, Counter> decisions)
       implements SluiceAutoConfiguration.Meters {
@@ -128,7 +128,7 @@ public class SluiceActuatorAutoConfiguration {
     }
   }
 
-  /** Health as Spring Boot 3 knows it. */
+  /** The health indicator for Spring Boot 3. */
   @Configuration(proxyBeanMethods = false)
   @ConditionalOnClass(name = "org.springframework.boot.actuate.health.HealthIndicator")
   @ConditionalOnProperty(name = "management.health.sluice.enabled", matchIfMissing = true)
@@ -145,7 +145,7 @@ public class SluiceActuatorAutoConfiguration {
     }
   }
 
-  /** Health as Spring Boot 4 knows it. */
+  /** The health indicator for Spring Boot 4. */
   @Configuration(proxyBeanMethods = false)
   @ConditionalOnClass(name = "org.springframework.boot.health.contributor.HealthIndicator")
   @ConditionalOnProperty(name = "management.health.sluice.enabled", matchIfMissing = true)

@@ -38,10 +38,10 @@ import org.springframework.util.MimeType;
  * The actuator endpoint {@code sluice}.
  *
  * <pre>
- *   GET    /actuator/sluice                                  what is limited, and by which rules
+ *   GET    /actuator/sluice                                  rules, routes and annotated methods
  *   GET    /actuator/sluice/rules                            all rules
- *   GET    /actuator/sluice/locks?limit=…&after=…            who is locked, a page at a time
- *   GET    /actuator/sluice/locks/{rule}?limit=…&after=…     who is locked out of a rule
+ *   GET    /actuator/sluice/locks?limit=…&after=…            locks, one page at a time
+ *   GET    /actuator/sluice/locks/{rule}?limit=…&after=…     locks of a rule
  *   GET    /actuator/sluice/look/{rule}/{identity}           what is left for member=ann
  *   POST   /actuator/sluice/locks/{rule}/{identity}          sets a lock: duration, reason
  *   DELETE /actuator/sluice/locks/{rule}/{identity}          lifts a lock; keepUsage=true
@@ -53,15 +53,15 @@ import org.springframework.util.MimeType;
 @WebEndpoint(id = "sluice")
 public class SluiceEndpoint {
   /*
-   * Spring Boot answers a null from a DELETE with 204, and hides the text of its own 400. So every
-   * answer is made here, with its status. So is every path: it is one selector, because WebFlux gives
-   * to a selector of several parts what the selectors before it matched, too.
+   * Every answer is built here with its status, because Spring Boot answers a null from a DELETE with
+   * 204, and hides the text of its own 400. Every path is one selector and parsed here, because in
+   * WebFlux a selector for all remaining parts also gets those of the selectors before it.
    *
-   * An identity that `locks` prints can be pasted behind a path, also one with a slash in it. The
-   * server has decoded the path once; what it decoded is the value. A server or a firewall refuses
-   * some characters in a path (%25, %2F). The parameter takes those: it is the text exactly as listed.
+   * An identity that `locks` prints can be appended to a path, also with a slash in it. The server
+   * decodes the path once, so a % in it is a plain character. Some servers and firewalls refuse %25
+   * and %2F in a path; the parameter `identity` takes the text exactly as printed.
    *
-   * Parameters are nullable twice: Spring Boot 3.5 looks for the one annotation, 4 for the other.
+   * Parameters have two @Nullable: Spring Boot 3.5 reads one annotation, 4 the other.
    */
   private static final Logger AUDIT = LoggerFactory.getLogger("sluice.audit");
   private static final String RULES = "rules";
@@ -84,11 +84,11 @@ public class SluiceEndpoint {
     this.check = check;
   }
 
-  /** Something that a path names is not there. */
-  private static final class NotThere extends RuntimeException {
+  /** A rule or path that does not exist. */
+  private static final class NotFound extends RuntimeException {
     private static final long serialVersionUID = 1L;
 
-    NotThere(String message) {
+    NotFound(String message) {
       super(message, null, false, false);
     }
   }
@@ -109,7 +109,7 @@ public class SluiceEndpoint {
   }
 
   /**
-   * All rules, a page of the locks, or what is left for somebody.
+   * All rules, a page of locks, or the balances of an identity.
    *
    * @param limit locks on a page, 1 to {@link LockPage#LARGEST}
    * @param after the {@code next} of the page before
@@ -122,16 +122,16 @@ public class SluiceEndpoint {
       @org.springframework.lang.Nullable @Nullable String after) {
     return answer(
         () -> {
-          String what = what(path, List.of(RULES, LOCKS, LOOK));
-          if (what.equals(LOOK)) {
-            return outlook(target(path, identity)).told();
+          String section = section(path, List.of(RULES, LOCKS, LOOK));
+          if (section.equals(LOOK)) {
+            return outlook(target(path, identity)).json();
           }
-          if (path.length > (what.equals(LOCKS) ? 2 : 1)) {
-            throw new NotThere(
+          if (path.length > (section.equals(LOCKS) ? 2 : 1)) {
+            throw new NotFound(
                 "/sluice/%s: nothing below it (expected: /sluice/look/{rule}/{identity})"
-                    .formatted(what));
+                    .formatted(section));
           }
-          return what.equals(RULES)
+          return section.equals(RULES)
               ? rules()
               : locks(path.length == 1 ? null : known(path[1]).name(), limit, after);
         });
@@ -139,7 +139,7 @@ public class SluiceEndpoint {
 
   // ---- Writing ------------------------------------------------------------------------------
 
-  /** Sets a lock by hand, in place of any that is there. */
+  /** Sets a lock, and replaces any that exists. */
   @WriteOperation
   public WebEndpointResponse<?> lock(
       @Selector(match = Match.ALL_REMAINING) String[] path,
@@ -149,23 +149,23 @@ public class SluiceEndpoint {
       SecurityContext caller) {
     return answer(
         () -> {
-          what(path, List.of(LOCKS));
+          section(path, List.of(LOCKS));
           Target target = target(path, identity);
           Duration length = duration(duration);
           String why = reason == null || reason.isBlank() ? DEFAULT_REASON : reason;
           List<Restriction> set =
               Stages.await(limiter.lockAsync(target.rule.name(), target.identity, length, why));
           audit("lock set", true, target, caller);
-          Map<String, Object> told = told(LOCKS, set.stream().map(SluiceEndpoint::told).toList());
-          told.put("now", outlook(target).told());
-          return told;
+          Map<String, Object> json = json(LOCKS, set.stream().map(SluiceEndpoint::json).toList());
+          json.put("now", outlook(target).json());
+          return json;
         });
   }
 
   /**
    * Lifts a lock, or forgets usage and lock.
    *
-   * @param keepUsage whether what led to the lock stays; of a lock only
+   * @param keepUsage whether the usage that led to the lock stays; for locks only
    */
   @DeleteOperation
   public WebEndpointResponse<?> delete(
@@ -175,67 +175,67 @@ public class SluiceEndpoint {
       SecurityContext caller) {
     return answer(
         () -> {
-          boolean lock = what(path, List.of(LOCKS, ACCOUNTS)).equals(LOCKS);
+          boolean lock = section(path, List.of(LOCKS, ACCOUNTS)).equals(LOCKS);
           Target target = target(path, identity);
           String rule = target.rule.name();
           if (lock) {
             boolean keeps = Boolean.TRUE.equals(keepUsage);
             boolean lifted = Stages.await(limiter.liftAsync(rule, target.identity, keeps));
-            // Before the look, which may fail: the lock is gone all the same.
+            // Before the balances are read, which may fail: the lock is lifted all the same.
             audit("lock lifted", lifted, target, caller);
             Outlook now = outlook(target);
-            Map<String, Object> told = told("lifted", lifted);
-            told.put("says", new Lifted(lifted, now.decision()).inWords());
-            told.put("now", now.told());
-            return told;
+            Map<String, Object> json = json("lifted", lifted);
+            json.put("says", new Lifted(lifted, now.decision()).inWords());
+            json.put("now", now.json());
+            return json;
           }
           if (keepUsage != null) {
             throw new IllegalArgumentException(
-                "keepUsage: there (expected: only for locks; an account is forgotten as a whole)");
+                "keepUsage: not possible here (expected: only for locks; an account is reset as a whole)");
           }
           boolean reset = Stages.await(limiter.resetAsync(rule, target.identity));
           audit("account reset", reset, target, caller);
-          Map<String, Object> told = told("reset", reset);
-          told.put("now", outlook(target).told());
-          return told;
+          Map<String, Object> json = json("reset", reset);
+          json.put("now", outlook(target).json());
+          return json;
         });
   }
 
-  /** Writes down what an operator has changed; what changed nothing is not worth a line. */
-  private void audit(String what, boolean changed, Target target, SecurityContext caller) {
+  /** Writes a line to the audit log if something changed. */
+  private void audit(String action, boolean changed, Target target, SecurityContext caller) {
     if (changed) {
       Principal principal = caller.getPrincipal();
       String rule = target.rule.name();
-      // As accounts are named: a secret that was typed in stays out of the log.
+      // Accounts show the hash of a secret facet, so no secret gets into the log.
       String accounts =
           limiter.rules().accounts(rule, target.identity).stream()
               .map(account -> account.identity().toString())
               .collect(Collectors.joining(", "));
       AUDIT.info(
           "{} by {}: rule {}, {}",
-          what,
-          principal == null ? "somebody without a name" : Text.quoted(principal.getName()),
+          action,
+          principal == null ? "an unknown user" : Text.quoted(principal.getName()),
           rule,
           accounts);
     }
   }
 
-  // ---- What was asked -----------------------------------------------------------------------
+  // ---- Requests -----------------------------------------------------------------------------
 
-  /** Whose accounts are meant. */
+  /** A rule and an identity, which together name one or more accounts. */
   private record Target(Rule rule, Identity identity) {}
 
   private Outlook outlook(Target target) {
     return Outlook.of(limiter.inspectAsync(target.rule.name(), target.identity), store);
   }
 
-  /** The first part of a path. */
-  private static String what(String[] path, List<String> possible) {
-    String what = path.length == 0 ? "" : path[0];
-    if (!possible.contains(what)) {
-      throw unknown("/sluice/" + Text.quoted(what), what, possible);
+  /** The first part of a path, which must be one of these. */
+  private static String section(String[] path, List<String> possible) {
+    String section = path.length == 0 ? "" : path[0];
+    if (!possible.contains(section)) {
+      throw unknown("/sluice/" + Text.quoted(section), section, possible);
     }
-    return what;
+    return section;
   }
 
   /** The rule in a path, and the identity behind it or in a parameter. */
@@ -257,18 +257,18 @@ public class SluiceEndpoint {
     return rule;
   }
 
-  private static NotThere unknown(String place, String name, List<String> possible) {
+  private static NotFound unknown(String place, String name, List<String> possible) {
     String hint =
         Text.nearest(name, possible)
             .map(Text::didYouMean)
             .orElse("expected: " + Text.listed(possible));
-    return new NotThere("%s: unknown (%s)".formatted(place, hint));
+    return new NotFound("%s: unknown (%s)".formatted(place, hint));
   }
 
   private static Identity identity(String path, @Nullable String parameter) {
     if (!path.isEmpty() && parameter != null) {
       throw new IllegalArgumentException(
-          "identity: there twice (expected: in the path or as a parameter)");
+          "identity: given twice (expected: in the path or as a parameter)");
     }
     if (path.isEmpty() && parameter == null) {
       throw new IllegalArgumentException(
@@ -290,11 +290,11 @@ public class SluiceEndpoint {
 
   // ---- Answers ------------------------------------------------------------------------------
 
-  /** The answer to a request, with the status that says whose fault it is if there is none. */
+  /** The answer to a request; an exception becomes a problem with its status. */
   private static WebEndpointResponse<?> answer(Supplier<Map<String, ?>> action) {
     try {
       return new WebEndpointResponse<>(action.get());
-    } catch (NotThere e) {
+    } catch (NotFound e) {
       return problem(404, "Not Found", e);
     } catch (IllegalArgumentException e) {
       return problem(400, "Bad Request", e);
@@ -303,11 +303,11 @@ public class SluiceEndpoint {
     }
   }
 
-  private static WebEndpointResponse<?> problem(int status, String title, RuntimeException why) {
+  private static WebEndpointResponse<?> problem(int status, String title, RuntimeException error) {
     Map<String, Object> problem = new LinkedHashMap<>();
     problem.put("title", title);
     problem.put("status", status);
-    problem.put("detail", String.valueOf(why.getMessage()));
+    problem.put("detail", String.valueOf(error.getMessage()));
     return new WebEndpointResponse<>(problem, status, PROBLEM);
   }
 
@@ -323,26 +323,26 @@ public class SluiceEndpoint {
       @Nullable String rule, @Nullable Integer limit, @Nullable String after) {
     LockPage page =
         Stages.await(limiter.locksAsync(rule, limit == null ? LOCKS_ON_A_PAGE : limit, after));
-    Map<String, Object> told =
-        told(LOCKS, page.locks().stream().map(SluiceEndpoint::told).toList());
-    told.put("total", page.total());
+    Map<String, Object> json =
+        json(LOCKS, page.locks().stream().map(SluiceEndpoint::json).toList());
+    json.put("total", page.total());
     if (page.next() != null) {
-      told.put("next", page.next());
+      json.put("next", page.next());
     }
-    return told;
+    return json;
   }
 
-  private static Map<String, Object> told(String what, Object first) {
-    Map<String, Object> told = new LinkedHashMap<>();
-    told.put(what, first);
-    return told;
+  private static Map<String, Object> json(String key, Object first) {
+    Map<String, Object> json = new LinkedHashMap<>();
+    json.put(key, first);
+    return json;
   }
 
-  private static Map<String, Object> told(Restriction lock) {
-    Map<String, Object> told = told("rule", lock.account().rule());
-    told.put("identity", lock.account().identity().toString());
-    told.put("until", lock.until().toString());
-    told.put("reason", lock.reason());
-    return told;
+  private static Map<String, Object> json(Restriction lock) {
+    Map<String, Object> json = json("rule", lock.account().rule());
+    json.put("identity", lock.account().identity().toString());
+    json.put("until", lock.until().toString());
+    json.put("reason", lock.reason());
+    return json;
   }
 }

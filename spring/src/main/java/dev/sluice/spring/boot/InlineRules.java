@@ -15,13 +15,13 @@ import org.springframework.boot.context.properties.source.ConfigurationPropertyS
 import org.springframework.boot.context.properties.source.ConfigurationPropertySources;
 import org.springframework.core.env.Environment;
 
-/** The rules and facets among the properties. */
+/** Reads the rules and facets of the properties {@code sluice.rules} and {@code sluice.facets}. */
 public final class InlineRules {
   /*
-   * They are written down as JSON, which is YAML, and then read like any rule file: one reader, one
-   * set of messages. The binder gives lists as maps with the keys 0, 1, 2, and in .properties files
-   * every number and truth as text. Each key and each item has a line of its own. So the line of a
-   * mistake tells its property.
+   * They are written as JSON, which is also YAML, and then read like a rule file: one parser, one set
+   * of messages. The binder gives lists as maps with the keys 0, 1, 2, and in .properties files
+   * numbers and booleans as text. Each key and each item is on its own line, so that the line of an
+   * error gives its property.
    */
   private static final String ROOT = "sluice";
 
@@ -42,7 +42,7 @@ public final class InlineRules {
       return RuleFiles.parseOpen("sluice.rules.json", written.text.toString());
     } catch (RuleErrors errors) {
       List<String> mistakes =
-          errors.problems().stream().map(problem -> written.told(problem, environment)).toList();
+          errors.problems().stream().map(problem -> written.message(problem, environment)).toList();
       throw StartFailure.of(mistakes, "Correct these properties.", errors);
     }
   }
@@ -107,8 +107,8 @@ public final class InlineRules {
     return quoted.append('"').toString();
   }
 
-  /** A mistake under the name of its property, and where that is set. */
-  private String told(RuleErrors.Problem problem, Environment environment) {
+  /** An error message with the name of the property and the place where it is set. */
+  private String message(RuleErrors.Problem problem, Environment environment) {
     int line = problem.line();
     String property = line == 0 ? ROOT + ".rules" : propertyOfLine.get(line - 1);
     String key = property.substring(property.lastIndexOf('.') + 1).replaceFirst("\\[.*", "");

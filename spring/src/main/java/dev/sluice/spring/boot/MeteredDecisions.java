@@ -8,7 +8,7 @@ import dev.sluice.Rules;
 import dev.sluice.Settled;
 import dev.sluice.metrics.Metrics;
 
-/** Counts what the limiter decides, whoever asks it. */
+/** Counts all decisions of the limiter, also those that the application asks for directly. */
 public record MeteredDecisions(SluiceAutoConfiguration.Meters meters) implements LimiterListener {
   @Override
   public void decided(Rules rules, Call call, Decision decision, long nanos) {

@@ -11,16 +11,13 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/**
- * The rules of an application, and the promise that no change takes away a rule that is in use.
- * Thread-safe.
- */
+/** The rules of an application. Refuses changes that remove a rule that is in use. Thread-safe. */
 public final class RuleLayers implements RuleSource {
   /*
-   * An annotation or a route whose rule is gone could only fail or stop limiting. So a change without
-   * it is refused as any bad change is: the rules from before stay in force and failure() says why.
-   * The sources refuse it themselves when it comes. The look at every decision is for the others: a
-   * source of the application's own need not know how to refuse.
+   * An annotation or a route whose rule is removed could only fail or stop limiting. So such a change
+   * is refused like any bad change: the previous rules stay in force, and failure() says why. Most
+   * sources refuse it themselves. The check on every decision is for sources of the application,
+   * which need not implement require().
    */
   private static final Logger LOG = LoggerFactory.getLogger(RuleLayers.class);
 
@@ -28,7 +25,7 @@ public final class RuleLayers implements RuleSource {
   private volatile Set<String> used = Set.of();
   private volatile State state;
 
-  /** What the layers gave when last looked at, and what of it is in force. */
+  /** The rules that the layers gave last, and those in force. */
   private record State(Rules given, Rules inForce, @Nullable Failure refused) {}
 
   RuleLayers(RuleSource layers) {
@@ -37,7 +34,7 @@ public final class RuleLayers implements RuleSource {
     this.state = new State(first, first, null);
   }
 
-  /** From now on these rules must be there. */
+  /** From now on, changes must contain these rules. */
   void use(Set<String> names) {
     used = Set.copyOf(names);
     layers.require(this::checkUsed);
@@ -73,7 +70,7 @@ public final class RuleLayers implements RuleSource {
         known = new State(now, now, null);
       } catch (IllegalArgumentException unfit) {
         String message = String.valueOf(unfit.getMessage());
-        LOG.error("Rules refused, the ones from before stay in force: {}", message);
+        LOG.error("Rules refused; the previous ones stay in force: {}", message);
         known = new State(now, known.inForce, new Failure(Instant.now(), message));
       }
       state = known;

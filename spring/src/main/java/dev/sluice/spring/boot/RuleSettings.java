@@ -19,7 +19,7 @@ import org.springframework.core.io.Resource;
 import org.springframework.core.io.ResourceLoader;
 import org.springframework.util.ResourceUtils;
 
-/** Rules from the settings: a file, the properties themselves, and the application's beans. */
+/** Combines the rules of a file, of properties and of {@code RuleSource} beans. */
 public final class RuleSettings {
   private static final Logger LOG = LoggerFactory.getLogger(RuleSettings.class);
 
@@ -54,7 +54,7 @@ public final class RuleSettings {
     }
   }
 
-  /** Rules that stay; what is doubtful in them is logged here, as nothing follows them. */
+  /** Rules that never change; logs their warnings, which other sources do by themselves. */
   private static RuleSource fixed(Rules rules) {
     rules.warnings().forEach(LOG::warn);
     return RuleSource.fixed(rules);

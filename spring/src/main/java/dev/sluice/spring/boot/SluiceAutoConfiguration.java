@@ -50,7 +50,7 @@ import org.springframework.core.type.AnnotatedTypeMetadata;
 import org.springframework.core.type.AnnotationMetadata;
 import org.springframework.util.ClassUtils;
 
-/** Brings Sluice into an application: store, rules, limiter, annotation, start check. */
+/** Configures store, rules, limiter, annotation and start check. */
 @AutoConfiguration(
     afterName = {
       "org.springframework.boot.actuate.autoconfigure.metrics.CompositeMeterRegistryAutoConfiguration",
@@ -63,7 +63,7 @@ import org.springframework.util.ClassUtils;
 @Import({SluiceAutoConfiguration.Active.class, SluiceAutoConfiguration.Off.class})
 public class SluiceAutoConfiguration {
 
-  /** Says that nothing is limited. */
+  /** Logs that Sluice is off. */
   @Configuration(proxyBeanMethods = false)
   @ConditionalOnProperty(name = "sluice.enabled", havingValue = "false")
   static class Off {
@@ -108,7 +108,7 @@ public class SluiceAutoConfiguration {
       return limiter(store, beans, meters, listeners).build();
     }
 
-    /** The limiter of an application, with everything that wants to know of its decisions. */
+    /** The limiter of an application with its listeners. */
     public static Limiter.Builder limiter(
         Store store,
         ConfigurableListableBeanFactory beans,
@@ -195,7 +195,7 @@ public class SluiceAutoConfiguration {
     }
   }
 
-  /** Whether logins are to be guarded. */
+  /** Whether {@code sluice.login} is set. */
   static final class OnLogin implements org.springframework.context.annotation.Condition {
     @Override
     public boolean matches(ConditionContext context, AnnotatedTypeMetadata metadata) {
@@ -223,17 +223,17 @@ public class SluiceAutoConfiguration {
     }
   }
 
-  /** Metrics, where the application has Micrometer. */
+  /** Counts metrics; a bean only if the application has Micrometer. */
   public interface Meters {
     void countFault(String kind);
 
     /** Counts a decision, for each of its rules. */
     void countDecisions(List<Metrics.Count> counts);
 
-    /** Counts what a record or a settlement could not charge. */
+    /** Counts the cost of records and settlements that could not be charged. */
     void countUncharged(String rule, long cost);
 
-    /** For an application that has meters but observes nothing. */
+    /** For an application with meters but without an observation registry. */
     ObservationRegistry observations();
   }
 }

@@ -25,13 +25,14 @@ import org.springframework.web.server.WebExceptionHandler;
 import org.springframework.web.server.WebFilter;
 import reactor.core.publisher.Mono;
 
-/** Sluice in WebFlux. */
+/** Configures Sluice for WebFlux. */
 @AutoConfiguration(after = SluiceAutoConfiguration.class)
 @ConditionalOnWebApplication(type = ConditionalOnWebApplication.Type.REACTIVE)
 @ConditionalOnBean(Gate.class)
 public class SluiceReactiveAutoConfiguration {
-  private static final int SECURITY = -100; // where Spring Security puts its filter
-  private static final int BEFORE_SPRING_BOOT = -2; // whose handler makes 500 of the unknown
+  private static final int SECURITY = -100; // the order of Spring Security's filter
+  private static final int BEFORE_SPRING_BOOT =
+      -2; // whose handler answers unknown exceptions with 500
 
   @Bean
   WebFilter sluiceFilterBeforeSecurity(
@@ -58,7 +59,7 @@ public class SluiceReactiveAutoConfiguration {
       ReactiveRefusals refusals,
       ObjectProvider<AbstractHandlerMapping> mappings,
       int order) {
-    // Looked for with the first request: filters are made before handlers.
+    // Looked up with the first request, because filters are created before handlers.
     Supplier<Boolean> ignoresCase =
         SingletonSupplier.of(
             () ->
@@ -85,7 +86,7 @@ public class SluiceReactiveAutoConfiguration {
     return new ReactiveAdvice.OfUncountable();
   }
 
-  /** For handlers that no advice applies to. */
+  /** For handlers without controller advice, such as router functions. */
   @Bean
   @Order(BEFORE_SPRING_BOOT)
   WebExceptionHandler sluiceExceptionHandler() {

@@ -24,12 +24,12 @@ import org.springframework.web.servlet.HandlerExceptionResolver;
 import org.springframework.web.servlet.ViewResolver;
 import org.springframework.web.servlet.handler.AbstractHandlerMapping;
 
-/** Sluice in a servlet container. */
+/** Configures Sluice for servlet applications. */
 @AutoConfiguration(after = SluiceAutoConfiguration.class)
 @ConditionalOnWebApplication(type = ConditionalOnWebApplication.Type.SERVLET)
 @ConditionalOnBean(Gate.class)
 public class SluiceServletAutoConfiguration {
-  /** Where Spring Boot puts Spring Security's filter. */
+  /** The order of Spring Security's filter in Spring Boot. */
   static final int SECURITY = -100;
 
   @Bean
@@ -68,13 +68,13 @@ public class SluiceServletAutoConfiguration {
     return () -> refusers.getIfAvailable(() -> ServletRouteFilter.Refuser.PLAIN);
   }
 
-  /** Stands outside of Spring Security, whose filters pass refusals on. */
+  /** Comes before Spring Security, whose filters pass refusals on. */
   @Bean
   Filter sluiceRefusalFilter(ObjectProvider<ServletRouteFilter.Refuser> refusers) {
     return new ServletRefusalFilter(refuser(refusers), SECURITY - 6);
   }
 
-  /** Answers of controllers. */
+  /** With Spring MVC. */
   @Configuration(proxyBeanMethods = false)
   @ConditionalOnClass(HandlerExceptionResolver.class)
   static class Mvc {

@@ -44,7 +44,7 @@ import org.springframework.util.ClassUtils;
 import org.springframework.util.InvalidMimeTypeException;
 import org.springframework.util.MimeTypeUtils;
 
-/** Before the first request: whatever could be silently inactive stops the start. */
+/** Checks all limits at the start; a limit that could not work stops the start. */
 public final class StartCheck implements SmartInitializingSingleton {
   private static final Logger LOG = LoggerFactory.getLogger("dev.sluice.spring.Sluice");
 
@@ -124,7 +124,7 @@ public final class StartCheck implements SmartInitializingSingleton {
           for (String facet : counted(rule)) {
             if (before && gate.facets().needsUser(rules, facet)) {
               mistakes.add(
-                  "%s: rule '%s' counts by '%s', and before security nobody is signed in"
+                  "%s: rule '%s' counts by '%s', and before security the user is not known"
                           .formatted(place, name, facet)
                       + " (expected: place: after-security)");
             }
@@ -149,7 +149,7 @@ public final class StartCheck implements SmartInitializingSingleton {
         for (String facet : counted(rule)) {
           if (!facet.equals(login.facet()) && gate.facets().needsUser(rules, facet)) {
             mistakes.add(
-                "sluice.login: rule '%s' counts by '%s', and before a login nobody is signed in"
+                "sluice.login: rule '%s' counts by '%s', and before a login the user is not known"
                         .formatted(name, facet)
                     + " (expected: facets such as %s and ip)".formatted(login.facet()));
           }
@@ -188,7 +188,7 @@ public final class StartCheck implements SmartInitializingSingleton {
     boolean own = !MethodLimits.all(method).isEmpty();
     String obstacle = obstacle(bean, method);
     if (obstacle != null) {
-      // A final method of a class that says nothing about limits is not what was meant.
+      // An inherited final method, such as of a base class without limits, was not meant.
       boolean meant = own || !MethodLimits.all(method.getDeclaringClass()).isEmpty();
       if (meant || !Modifier.isFinal(method.getModifiers())) {
         mistakes.add(place + ": " + obstacle);
@@ -218,7 +218,7 @@ public final class StartCheck implements SmartInitializingSingleton {
     methods.put(place, names);
   }
 
-  /** What a success forgives must be there, and must not be the address: see RateLimit.forgive. */
+  /** The rule must count by what a success clears, and not by the address alone. */
   private void checkForgiven(String place, Rule rule, Set<String> forgive, Gate gate, Rules rules) {
     for (String identity : forgive) {
       Set<String> facets = Rule.facetsOf(identity);
@@ -238,7 +238,7 @@ public final class StartCheck implements SmartInitializingSingleton {
         mistakes.add(
             "%s: forgive is %s, the client's address alone (expected: an account such as login;"
                     .formatted(place, Text.quoted(identity))
-                + " whoever logs in between guesses would clear their address)");
+                + " an attacker could clear the address by logging in between guesses)");
       }
     }
   }
@@ -261,7 +261,8 @@ public final class StartCheck implements SmartInitializingSingleton {
     }
     return made == null || AopUtils.isAopProxy(made)
         ? null
-        : "@RateLimit has no effect: bean '%s' was made before proxies could be".formatted(bean);
+        : "@RateLimit has no effect: bean '%s' was created too early to get a proxy"
+            .formatted(bean);
   }
 
   private @Nullable Rule known(String place, String name, Rules rules) {
@@ -285,7 +286,7 @@ public final class StartCheck implements SmartInitializingSingleton {
               || !gate.facets().wanted(rules, List.of(rule.name()), Map.of()).isEmpty();
       if (!any) {
         mistakes.add(
-            "%s: rule '%s' counts every facet of a call, and nobody tells one (expected: by on the"
+            "%s: rule '%s' has no 'by', and no facet is supplied (expected: by on the"
                     .formatted(place, rule.name())
                 + " rule or the annotation)");
       }
@@ -295,7 +296,7 @@ public final class StartCheck implements SmartInitializingSingleton {
       if (given.contains(facet)) {
         continue;
       }
-      // Also where the request could tell it: then the annotation would supply it in vain.
+      // Also if the request supplies it: then the annotation's value would be ignored.
       Optional<String> misspelt = Text.nearest(facet, unused(rule, given));
       if (misspelt.isPresent()) {
         mistakes.add(
@@ -303,7 +304,7 @@ public final class StartCheck implements SmartInitializingSingleton {
                 .formatted(place, misspelt.get(), rule.name(), facet));
       } else if (!gate.facets().knows(rules, facet)) {
         mistakes.add(
-            "%s: rule '%s' counts by '%s', which nobody tells (expected: by = \"%s=…\", a"
+            "%s: rule '%s' counts by '%s', which nothing supplies (expected: by = \"%s=…\", a"
                     .formatted(place, rule.name(), facet, facet)
                 + " FacetResolver bean, or sluice.facets."
                 + facet
@@ -317,7 +318,7 @@ public final class StartCheck implements SmartInitializingSingleton {
     }
   }
 
-  /** What an annotation supplies although the rule does not look at it. */
+  /** Facets that an annotation supplies and the rule does not use. */
   private static Set<String> unused(Rule rule, Set<String> given) {
     Set<String> unused = new TreeSet<>(given);
     unused.removeAll(counted(rule));
@@ -325,7 +326,7 @@ public final class StartCheck implements SmartInitializingSingleton {
     return unused;
   }
 
-  /** An override or exemption by a facet that nobody tells would never hold. */
+  /** An override or exemption by a facet that nothing supplies would never match. */
   private void checkCompared(Gate gate, Rules rules) {
     supplied.forEach(
         (name, given) -> {
@@ -333,10 +334,10 @@ public final class StartCheck implements SmartInitializingSingleton {
           for (String facet : rule == null ? Set.<String>of() : compared(rule)) {
             if (!given.contains(facet) && !gate.facets().knows(rules, facet)) {
               mistakes.add(
-                  "rule '%s': an override or exemption looks at '%s', which nobody tells"
+                  "rule '%s': an override or exemption compares '%s', which nothing supplies"
                           .formatted(name, facet)
                       + " (expected: a facet that a request, a FacetResolver bean or an annotation"
-                      + " tells)");
+                      + " supplies)");
             }
           }
         });
@@ -355,7 +356,7 @@ public final class StartCheck implements SmartInitializingSingleton {
     return facets;
   }
 
-  /** In WebFlux a request travels with the subscription, not with the thread. */
+  /** In WebFlux the request is in the Reactor context, not in a thread-local. */
   private boolean findsRequest(Method method) {
     if (!beans.containsBean("sluiceFilterBeforeSecurity") || !beans.containsBean("webHandler")) {
       return true;
@@ -408,7 +409,7 @@ public final class StartCheck implements SmartInitializingSingleton {
             all.isEmpty() ? "" : ": " + String.join(", ", all));
   }
 
-  /** What is limited: places and the rules that stand there. */
+  /** The annotated methods and their rules. */
   public Map<String, List<String>> methods() {
     return methods;
   }

@@ -4,7 +4,7 @@ import java.util.List;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
-/** Why an application with Sluice cannot start, and what to do about it. */
+/** The reason why an application cannot start, and what to do about it. */
 public final class StartFailure extends IllegalStateException {
   private static final long serialVersionUID = 1L;
 
@@ -16,31 +16,31 @@ public final class StartFailure extends IllegalStateException {
   }
 
   /**
-   * A start that failed.
+   * A failed start.
    *
-   * @param mistakes each with its place
+   * @param mistakes the errors, each with its place
    * @param action what to do next
    */
   static StartFailure of(List<String> mistakes, String action, @Nullable Throwable cause) {
     return new StartFailure(described(mistakes), action, cause);
   }
 
-  /** The mistakes one below the other. */
+  /** The errors, one per line. */
   static String described(List<String> mistakes) {
     return "Sluice cannot start:\n  " + String.join("\n", mistakes).replace("\n", "\n  ");
   }
 
-  /** A property that nobody can follow; the message begins with its name. */
+  /** A property with a bad value; the message begins with its name. */
   static StartFailure ofProperty(String message, @Nullable Throwable cause) {
     return of(List.of(message), "Correct the property.", cause);
   }
 
-  /** What is made of a property; what does not fit stops the start and names the property. */
+  /** Parses a property; a bad value stops the start, with the name of the property. */
   static <T> T reading(String property, Supplier<T> reader) {
     try {
       return reader.get();
     } catch (IllegalArgumentException unfit) {
-      // The types of core begin with a name of their own: "headers: 'x' (expected: …)".
+      // Messages of core begin with another name: "headers: 'x' (expected: …)".
       String found = String.valueOf(unfit.getMessage()).replaceFirst("^[A-Za-z0-9 ]+: ", "");
       throw ofProperty(property + ": " + found, unfit);
     }

@@ -6,11 +6,11 @@ import org.springframework.boot.diagnostics.FailureAnalysis;
 import org.springframework.boot.diagnostics.FailureAnalyzer;
 
 /**
- * Has Spring Boot say what is wrong and what to do, in place of a stack trace, when Sluice stops a
+ * Makes Spring Boot print the reason and the action instead of a stack trace when Sluice stops the
  * start.
  */
 public final class StartFailureAnalyzer implements FailureAnalyzer {
-  private static final int DEEPEST = 50; // causes can go round in a circle
+  private static final int DEEPEST = 50; // causes can be circular
 
   @Override
   public @Nullable FailureAnalysis analyze(Throwable failure) {
@@ -20,7 +20,7 @@ public final class StartFailureAnalyzer implements FailureAnalyzer {
         return new FailureAnalysis(known.getMessage(), known.action(), known);
       }
       if (cause instanceof RuleErrors errors) {
-        // Of a bean of the application that reads rules.
+        // From a bean of the application that reads rules.
         return new FailureAnalysis(
             StartFailure.described(
                 errors.problems().stream().map(RuleErrors.Problem::toString).toList()),

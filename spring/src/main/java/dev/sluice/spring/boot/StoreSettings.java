@@ -18,7 +18,7 @@ import org.springframework.boot.context.properties.bind.Binder;
 import org.springframework.boot.context.properties.bind.DefaultValue;
 import org.springframework.core.env.Environment;
 
-/** The store that the settings ask for. */
+/** Opens the store of {@code sluice.store}. */
 public final class StoreSettings {
   private static final String MEMORY = "memory";
   private static final String SPRING = "spring";
@@ -26,7 +26,7 @@ public final class StoreSettings {
 
   private StoreSettings() {}
 
-  /** The application's own settings for Redis, whatever class its Spring Boot keeps them in. */
+  /** The properties spring.data.redis.*; their class differs between versions of Spring Boot. */
   public record Redis(
       @Nullable String url,
       @DefaultValue("localhost") String host,
@@ -45,7 +45,7 @@ public final class StoreSettings {
         String master, List<String> nodes, @Nullable String username, @Nullable String password) {}
 
     public String uri() {
-      refuseWhatNoUriTells();
+      refuseWhatUrisCannotExpress();
       if (url != null && !url.isEmpty()) {
         return url;
       }
@@ -65,7 +65,7 @@ public final class StoreSettings {
       return "%s://%s%s:%d%s".formatted(scheme, user, host, port, path);
     }
 
-    private void refuseWhatNoUriTells() {
+    private void refuseWhatUrisCannotExpress() {
       String name =
           ssl.bundle != null
               ? "ssl.bundle"
@@ -74,7 +74,7 @@ public final class StoreSettings {
                   : null;
       if (name != null) {
         throw StartFailure.ofProperty(
-            "sluice.store: spring, and %s.%s is set, which Sluice cannot follow (expected: a URI in"
+            "sluice.store: spring, and %s.%s is set, which Sluice does not support (expected: a URI in"
                     .formatted(REDIS, name)
                 + " sluice.store, or a bean of type Store)",
             null);
@@ -110,7 +110,7 @@ public final class StoreSettings {
       return StartFailure.reading("sluice.store", settings::build);
     } catch (StoreException fault) {
       throw StartFailure.of(
-          List.of("sluice.require-store is true, and Redis does not count: " + fault.getMessage()),
+          List.of("sluice.require-store is true, and Redis does not answer: " + fault.getMessage()),
           "Start Redis, or correct sluice.store. Without sluice.require-store the application starts,"
               + " and each rule's onStoreFailure decides until Redis answers.",
           fault);
@@ -121,7 +121,7 @@ public final class StoreSettings {
     return Binder.get(environment).bindOrCreate(REDIS, Redis.class).uri();
   }
 
-  /** The store in use, as a person may read it. */
+  /** The store in use, for the log; without its password. */
   static String name(
       ListableBeanFactory beans, SluiceProperties properties, Environment environment) {
     if (beans.containsBean("sluiceTestStore")) {
@@ -132,7 +132,7 @@ public final class StoreSettings {
         : "bean " + String.join(", ", beans.getBeanNamesForType(Store.class));
   }
 
-  /** What a person may read: a URI without its password. */
+  /** The store of the properties, for the log; without its password. */
   private static String name(SluiceProperties properties, Environment environment) {
     String store = properties.store().strip();
     if (store.equalsIgnoreCase(MEMORY)) {

@@ -4,7 +4,7 @@ import dev.sluice.http.HttpAnswer;
 import java.util.Map;
 import java.util.Objects;
 
-/** What a request that does not pass is answered with. */
+/** The HTTP answer to a request that is refused. */
 public record Answer(int status, Map<String, String> headers, String contentType, String body) {
   static Answer of(HttpAnswer answer) {
     return new Answer(

@@ -9,7 +9,7 @@ import java.util.List;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
-/** A call on its way to the limiter. Immutable. */
+/** The request, the method and the arguments of a call. Immutable. */
 public final class CallContext implements FacetContext {
   private final @Nullable EdgeRequest request;
   private final @Nullable Method method;

@@ -7,7 +7,7 @@ import org.springframework.security.oauth2.core.ClaimAccessor;
 import org.springframework.security.oauth2.core.OAuth2AuthenticatedPrincipal;
 import org.springframework.util.ClassUtils;
 
-/** Claims of the token that Spring Security has verified; none without its OAuth 2 support. */
+/** Claims of the token that Spring Security verified; null without its OAuth 2 support. */
 public final class Claims {
   private static final boolean PRESENT =
       ClassUtils.isPresent(
@@ -15,12 +15,12 @@ public final class Claims {
 
   private Claims() {}
 
-  /** A claim; one that is a list or an object is an error, because it names nobody. */
+  /** The text of a claim; a list or an object is an error, because it is no single value. */
   static @Nullable String of(Principal user, String name) {
     return Scalars.text("claim '" + name + "'", PRESENT ? OAuth2.claim(user, name) : null);
   }
 
-  /** Loaded only where its classes are there. */
+  /** Loaded only if Spring Security's OAuth 2 classes are present. */
   private static final class OAuth2 {
     static @Nullable Object claim(Principal user, String name) {
       Object principal = user instanceof Authentication known ? known.getPrincipal() : user;

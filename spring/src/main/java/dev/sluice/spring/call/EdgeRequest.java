@@ -7,26 +7,26 @@ import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
-/** A request at an edge, servlet or reactive: what it says, and what its answer is told. */
+/** A servlet or reactive request, and the header fields of its answer. */
 public interface EdgeRequest extends RequestParts {
   /** The framework's own request. */
   Object unwrap();
 
   @Nullable Principal user();
 
-  /** The pattern of the route that it matched, or null. */
+  /** The path pattern of the matching route, or null. */
   @Nullable String route();
 
-  /** Adds header fields to the answer, if it is not on its way. */
-  void tell(Map<String, String> headers);
+  /** Sets header fields of the answer, unless it is committed. */
+  void setHeaders(Map<String, String> headers);
 
   /**
-   * Has the answer to a refusal carry these header fields, unless it sets them itself. Nothing to
-   * do here for servlets: ServletRefusals sees every refusal.
+   * Makes the answer to a refusal carry these header fields, unless the application sets them. Not
+   * needed for servlets, where ServletRefusals answers every refusal.
    */
-  default void refuse(Map<String, String> headers) {}
+  default void setHeadersOfRefusal(Map<String, String> headers) {}
 
-  /** What earlier decisions on this request found. */
+  /** The balances of earlier decisions on this request. */
   List<Balance> balances();
 
   void remember(List<Balance> balances);

@@ -29,7 +29,7 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** The one way from Spring to the limiter: finds who asks, asks, observes, tells the answer. */
+/** Asks the limiter for decisions on calls: finds the caller, observes, and sets the headers. */
 public final class Gate {
   private static final Logger LOG = LoggerFactory.getLogger(Gate.class);
 
@@ -40,9 +40,9 @@ public final class Gate {
   private final @Nullable RefusalBody body;
 
   /**
-   * The gate of an application.
+   * Creates the gate of an application.
    *
-   * @param body the application's own body of refusals, or null
+   * @param body writes the body of refusals, or null for Sluice's own
    */
   public Gate(
       Limiter limiter,
@@ -83,7 +83,7 @@ public final class Gate {
     }
   }
 
-  /** Asks; whatever goes wrong is in the stage. */
+  /** Decides a call. Never throws; errors are in the stage. */
   public CompletionStage<Decision> ask(PreparedCall prepared) {
     Observation observation =
         Observation.createNotStarted(Metrics.CALLS, observations)
@@ -114,7 +114,7 @@ public final class Gate {
         .lowCardinalityKeyValue(Metrics.COUNTED_BY, Metrics.countedBy(by));
   }
 
-  /** Asks for several calls, all or nothing: what the first ones took is given back. */
+  /** Decides several calls, all or nothing: if one is refused, those before it are refunded. */
   public CompletionStage<List<Decision>> askAll(List<PreparedCall> calls) {
     return askFrom(calls, 0, new ArrayList<>());
   }
@@ -145,7 +145,7 @@ public final class Gate {
         .thenCompose(all -> all);
   }
 
-  /** Gives back what these decisions took. */
+  /** Refunds these decisions. */
   private CompletionStage<Boolean> giveBack(List<Decision> decisions) {
     CompletionStage<Boolean> done = CompletableFuture.completedFuture(true);
     for (Decision decision : decisions) {
@@ -155,8 +155,8 @@ public final class Gate {
   }
 
   /**
-   * Settles what a decision took; false if there was nothing to settle. A store that is away keeps
-   * what was taken, which is the safe side, so the stage never fails.
+   * Settles a decision; false if there was nothing to settle. The stage never fails: if the store
+   * does not answer, the cost stays counted, which is the safe side.
    */
   public CompletionStage<Boolean> settle(Decision decision, Settlement settlement) {
     return decision instanceof Decision.Allowed allowed
@@ -166,27 +166,27 @@ public final class Gate {
         : CompletableFuture.completedFuture(false);
   }
 
-  /** What an action gives, also if it throws at once. */
+  /** The stage of an action; an exception that it throws is in the stage, too. */
   public static <T> CompletionStage<T> stage(Supplier<CompletionStage<T>> action) {
     return CompletableFuture.completedFuture(action).thenCompose(Supplier::get);
   }
 
-  /** Tells a client where it stands after these decisions and those before on its request. */
-  public void tell(@Nullable EdgeRequest request, List<Decision> decisions) {
+  /** Sets the rate-limit headers, by these decisions and earlier ones on the same request. */
+  public void setHeaders(@Nullable EdgeRequest request, List<Decision> decisions) {
     if (request != null) {
       List<Balance> all = balances(request, decisions);
       if (!all.isEmpty()) {
         request.remember(all);
-        request.tell(HttpAnswer.headers(all, headers));
+        request.setHeaders(HttpAnswer.headers(all, headers));
       }
     }
   }
 
-  /** The refusal of a call, whose answer has the header fields in any case. */
+  /** The exception for a refused call. Whoever answers the request, the headers are sent. */
   public RefusedCall refused(List<String> rules, Decision denied, @Nullable EdgeRequest request) {
     Answer answer = refusal(request, denied);
     if (request != null) {
-      request.refuse(answer.headers());
+      request.setHeadersOfRefusal(answer.headers());
     }
     return new RefusedCall(rules, denied, answer);
   }
@@ -208,7 +208,7 @@ public final class Gate {
     try {
       return answer.with(body.contentType(), Objects.requireNonNull(body.write(denied), "body"));
     } catch (RuntimeException e) {
-      LOG.error("{} failed, the answer has Sluice's own body", body.getClass().getName(), e);
+      LOG.error("{} failed; the answer has Sluice's own body", body.getClass().getName(), e);
       return answer;
     }
   }

@@ -5,7 +5,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Parameters of a query. */
+/** Reads parameters of a query string. */
 public final class Query {
   private Query() {}
 

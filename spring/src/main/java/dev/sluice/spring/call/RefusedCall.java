@@ -4,7 +4,7 @@ import dev.sluice.Decision;
 import dev.sluice.spring.RateLimitedException;
 import java.util.List;
 
-/** A refused call, with the answer to its request. */
+/** A refused call with the HTTP answer to it. */
 public final class RefusedCall extends RateLimitedException {
   private static final long serialVersionUID = 1L;
 

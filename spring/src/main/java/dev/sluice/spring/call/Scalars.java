@@ -8,19 +8,19 @@ import java.util.Map;
 import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
-/** Single values, which can tell who asks. */
+/** Converts single values to the text of a facet. */
 public final class Scalars {
   /*
-   * The text of a list depends on its order, and that of an object may differ with every call: each
-   * would be a new account, and the limit would limit nobody. So they are errors. Some of the types
-   * are here because Spring Security reads claims as such.
+   * Lists and objects are errors. The text of a list depends on its order, and that of an object may
+   * differ with every call. Each text would be a new account, and the limit would never be reached.
+   * Dates and URLs are allowed because Spring Security converts claims to them.
    */
   private Scalars() {}
 
   /**
    * The text of a value; null if there is none.
    *
-   * @param what names it in the error if it is no single value
+   * @param what the name of the value in the error message
    */
   public static @Nullable String text(String what, @Nullable Object value) {
     if (value == null) {
@@ -43,7 +43,7 @@ public final class Scalars {
             .formatted(what, kind(value)));
   }
 
-  /** What a value is, without showing it: it may be private. */
+  /** The kind of a value; the value itself may be private. */
   private static String kind(Object value) {
     if (value instanceof Iterable<?> || value.getClass().isArray()) {
       return "a list";

@@ -1,6 +1,6 @@
 package dev.sluice.spring.call;
 
-/** A call that cannot be counted: who asks is missing or malformed. Answered with 400. */
+/** A call that cannot be counted, because a facet is missing or malformed. Answered with 400. */
 public final class UncountableException extends IllegalArgumentException {
   private static final long serialVersionUID = 1L;
 

@@ -4,11 +4,11 @@ import java.util.List;
 import java.util.Locale;
 import java.util.function.Function;
 
-/** Tells a person with a browser, who is shown pages, from a program, which reads answers. */
+/** Distinguishes browsers, which show pages, from programs, which read the status. */
 final class Browser {
   private Browser() {}
 
-  /** Whether a request wants a page; its script's requests and HTTP basic want an answer. */
+  /** Whether a request expects a page; those of scripts and of HTTP basic do not. */
   static boolean sent(Function<String, List<String>> headers) {
     boolean html =
         headers.apply("Accept").stream()

@@ -14,12 +14,12 @@ import org.springframework.security.authentication.ReactiveAuthenticationManager
 import org.springframework.security.core.Authentication;
 import org.springframework.util.ReflectionUtils;
 
-/** Counts who may check the password of a login: providers, and managers that have none. */
+/** Counts the providers that may check a password, and managers without providers. */
 final class Checkers {
   /*
-   * A manager hides its parent and whom it delegates to, and Spring Security wraps managers to observe
-   * them. So this looks into the fields. Providers for other logins, as the one for anonymous users
-   * that every HttpSecurity has, are no checkers.
+   * A manager does not show its parent and its delegates, and Spring Security wraps managers for
+   * observations. So this reads their fields by reflection. Providers for other kinds of logins do
+   * not count, such as the one for anonymous users that every HttpSecurity has.
    */
   private final Authentication login;
   private final Set<Object> seen = Collections.newSetFromMap(new IdentityHashMap<>());

@@ -30,19 +30,18 @@ import org.slf4j.LoggerFactory;
 /**
  * Counts failed logins by the rules of {@code sluice.login}. Thread-safe.
  *
- * <p>Public for {@code dev.sluice.spring.login}, which brings it into Spring Security; applications
- * have no use for it.
+ * <p>Public for the auto-configuration; applications have no use for it.
  */
 public final class LoginGuard {
   /*
-   * A try is reserved before the password is checked, so that no number of guesses sent at once gets
-   * through more often than the limit says. A failure confirms it. A success gives it back and forgives
-   * the usage of this login; never that of the address, or logging into one's own account between
-   * guesses would clear it.
+   * The cost of a try is reserved before the password is checked, so that concurrent guesses cannot
+   * exceed the limit. A failure confirms it. A success refunds it and clears the usage of this login.
+   * It never clears the usage of the address: an attacker could do that by logging into an own account
+   * between guesses.
    *
-   * With HTTP basic every request is a login. One that was right a moment ago is only looked up, which
-   * is one read of the store instead of a reservation and its settlement. It is reserved after all if
-   * there is something to forgive.
+   * With HTTP basic every request is a login. If the same password was right within the last minute,
+   * the store is only read, which is cheaper than a reservation and its settlement. It is reserved
+   * all the same if there is usage to clear.
    */
   private static final Logger LOG = LoggerFactory.getLogger(LoginGuard.class);
 
@@ -63,10 +62,10 @@ public final class LoginGuard {
   }
 
   /**
-   * A try with a name and a password. The stage is never completed by the thread that reads from
-   * Redis, so what follows may block.
+   * Begins a try with a name and a password. The stage is never completed on the thread that reads
+   * from Redis, so code that follows may block.
    *
-   * @param exchange the request in WebFlux, or null; servlets have it on the thread
+   * @param exchange the request in WebFlux; null for servlets, whose thread has the request
    */
   public CompletionStage<Try> enter(
       @Nullable Object exchange, @Nullable String typed, @Nullable String secret) {
@@ -74,8 +73,9 @@ public final class LoginGuard {
   }
 
   /**
-   * A try with a cookie, which tells no name that could be believed: it counts by the rules that do
-   * without the login. A bad one counts once, however many requests a page sends with it.
+   * Begins a try with a remember-me cookie. The name in a cookie cannot be trusted, so only rules
+   * without the login count it. A bad cookie counts once, even if a page sends it with many
+   * requests.
    */
   public CompletionStage<Try> enterByCookie(@Nullable Object exchange, String cookie) {
     ByteBuffer digest = bad.digest("", cookie);
@@ -94,7 +94,7 @@ public final class LoginGuard {
     String login = typed == null ? null : LoginName.of(facet, typed, rules.facets().get(facet));
     List<String> names =
         settings.allRules().stream()
-            .filter(name -> isTold(rules, name, login != null, request != null))
+            .filter(name -> canCount(rules, name, login != null, request != null))
             .toList();
     if (request == null && names.size() < settings.allRules().size()) {
       warnOnce();
@@ -128,7 +128,7 @@ public final class LoginGuard {
         .thenApply(decision -> new Try(this, reserving, request, decision, login, digest, null));
   }
 
-  /** Gives back, and forgives as far as the rules that were asked count by it. */
+  /** Refunds, and clears those accounts that the rules of this decision count by. */
   private Settlement forgiving(Decision decision) {
     return Settlement.GIVEN_BACK.forgiving(
         decision.balances().stream()
@@ -147,10 +147,8 @@ public final class LoginGuard {
                     && success.forgives(balance.account()));
   }
 
-  /**
-   * Whether the facets of a rule can be known, so that it is not the fault of the caller if not.
-   */
-  private boolean isTold(Rules rules, String name, boolean hasLogin, boolean hasRequest) {
+  /** Whether a rule can count this login: whether all its facets are available here. */
+  private boolean canCount(Rules rules, String name, boolean hasLogin, boolean hasRequest) {
     Rule rule = rules.find(name);
     if (rule == null || rule.missing() == Rule.Missing.SKIP) {
       return rule != null;
@@ -167,8 +165,8 @@ public final class LoginGuard {
   private void warnOnce() {
     if (warned.compareAndSet(false, true)) {
       LOG.warn(
-          "A password was checked outside of a request, where nobody knows the client's address:"
-              + " only those rules of {} count such logins that count by {} alone",
+          "A password was checked outside of a request, where the client's address is not known."
+              + " Of the rules {}, only those that count by {} alone limit such logins",
           settings.allRules(),
           settings.facet());
     }
@@ -192,18 +190,18 @@ public final class LoginGuard {
     return stage.toCompletableFuture().isDone() ? stage : stage.thenApplyAsync(done -> done);
   }
 
-  /** Waits for an answer; the store's deadline bounds the wait. */
+  /** Waits for an answer; the timeout of the store bounds the wait. */
   public static <T> T await(CompletionStage<T> stage) {
     return Stages.await(stage);
   }
 
-  /** Where logins ask a guard first. A bean; it is made before the guard. */
+  /** Connects the guard to Spring Security. A bean; created before the guard. */
   public interface Post {
-    /** Whether anything that checks passwords was found to stand before. */
+    /** Whether an authentication manager was found to guard. */
     boolean isUsed();
   }
 
-  /** One login on its way. Ends once; what is told of its end later is ignored. Thread-safe. */
+  /** One login attempt. It ends once; later ends are ignored. Thread-safe. */
   public static final class Try {
     private final LoginGuard guard;
     private final @Nullable PreparedCall call;
@@ -253,16 +251,18 @@ public final class LoginGuard {
       return Refusal.of(denied(), guard.now());
     }
 
-    /** The refusal, as Sluice answers it everywhere. */
+    /** The exception for the refusal. */
     public RateLimitedException refusal() {
       Decision denied = denied();
       return guard.gate.refused(Objects.requireNonNull(call).ruleNames(), denied, request);
     }
 
-    /** Adds the header fields of the refusal to an answer that does not say no, as a redirect. */
-    public void tell(RateLimitedException refusal) {
+    /**
+     * Sets the header fields of the refusal on an answer that is not an error, such as a redirect.
+     */
+    public void setHeaders(RateLimitedException refusal) {
       if (request != null) {
-        request.tell(refusal.headers());
+        request.setHeaders(refusal.headers());
       }
     }
 
@@ -295,7 +295,7 @@ public final class LoginGuard {
                           : CompletableFuture.completedFuture(now))
               .thenApply(
                   now -> {
-                    guard.gate.tell(request, List.of(now));
+                    guard.gate.setHeaders(request, List.of(now));
                     return now.locked()
                         ? Optional.of(Refusal.passesAt(now, guard.now()))
                         : Optional.<Instant>empty();
@@ -304,7 +304,7 @@ public final class LoginGuard {
     }
 
     private Optional<Instant> lost(Throwable error) {
-      LOG.warn("A failed login may be counted late, the store failed: {}", error.toString());
+      LOG.warn("The store failed; a failed login may be counted late: {}", error.toString());
       return Optional.empty();
     }
 
@@ -318,10 +318,10 @@ public final class LoginGuard {
     }
 
     /**
-     * The password was right. Forgives only if the account's own name is the one that was counted:
-     * of two accounts whose names are counted as one, neither may clear the failures of the other.
+     * Refunds a successful login. It clears usage only if the account's own name was counted. Of
+     * two accounts whose names are counted as one, neither may clear the failures of the other.
      *
-     * @param name the name of who is signed in now, which may not be the one that was typed
+     * @param name the name of the user, which may differ from the name that was typed
      */
     public CompletionStage<Boolean> succeeded(@Nullable String name) {
       if (digest != null) {
@@ -333,7 +333,7 @@ public final class LoginGuard {
               : Settlement.GIVEN_BACK);
     }
 
-    /** Gives the try back and forgives nothing: it was no failure, and not quite a success. */
+    /** Refunds a try that was neither a failure nor a success; clears nothing. */
     public CompletionStage<Boolean> undone() {
       return settle(Settlement.GIVEN_BACK);
     }

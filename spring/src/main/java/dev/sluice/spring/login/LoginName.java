@@ -6,21 +6,21 @@ import dev.sluice.internal.Bounds;
 import java.util.EnumSet;
 import org.jspecify.annotations.Nullable;
 
-/** The form in which the name of an account is counted, whatever somebody typed. */
+/** Normalizes a typed login name to the form in which it is counted. */
 public final class LoginName {
   /*
    * Databases often take Ann, "ann " and ann for one account, and some cut a name at a null byte. If
-   * each spelling had tries of its own, the limit would be multiplied by the spellings. So the
-   * spellings share one account here; and a name that no identity can hold is made one that can,
-   * because a refusal would leave such tries uncounted.
+   * each spelling had its own tries, an attacker would get the limit once for each spelling. So all
+   * spellings share one account. Characters that no identity can hold are removed: if such names were
+   * refused, those tries would not be counted.
    *
-   * The name is cut last. Cut first, enough spaces before a name would leave nothing of it, while a
-   * database that trims still finds the account.
+   * The name is cut last. If it were cut first, leading spaces could push the name out, while a
+   * database that trims would still find the account.
    */
   static final String BLANK = "(blank)";
   static final String TOO_LONG = "(too long)";
 
-  /** Characters as typed. All names with more count as one, so that padding buys no tries. */
+  /** In characters. All longer names count as one, so that padding gives no further tries. */
   static final int LONGEST_TYPED = 4_096;
 
   private static final EnumSet<Normalization> ALL = EnumSet.allOf(Normalization.class);
@@ -30,7 +30,7 @@ public final class LoginName {
   /**
    * The value of the facet, or null if nothing was typed.
    *
-   * @param facet what the rules say about it, or null
+   * @param facet the facet in the rules, or null
    */
   static @Nullable String of(String name, String typed, @Nullable Facet facet) {
     if (typed.isEmpty()) {
@@ -55,16 +55,16 @@ public final class LoginName {
     return text.substring(0, Bounds.LONGEST_FACET_VALUE - (splits ? 1 : 0));
   }
 
-  /** Without what an identity refuses: control characters and halves of characters. */
+  /** Removes what an identity cannot hold: control characters and unpaired surrogates. */
   private static String countable(String text) {
     StringBuilder kept = new StringBuilder(text.length());
     text.codePoints()
-        .filter(c -> !Character.isISOControl(c) && !isHalf(c))
+        .filter(c -> !Character.isISOControl(c) && !isSurrogate(c))
         .forEach(kept::appendCodePoint);
     return kept.toString();
   }
 
-  private static boolean isHalf(int codePoint) {
+  private static boolean isSurrogate(int codePoint) {
     return codePoint >= Character.MIN_SURROGATE && codePoint <= Character.MAX_SURROGATE;
   }
 }

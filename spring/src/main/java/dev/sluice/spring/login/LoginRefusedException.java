@@ -4,10 +4,10 @@ import org.jspecify.annotations.Nullable;
 import org.springframework.security.core.AuthenticationException;
 
 /**
- * A login was refused before its password was checked, because there were too many failures.
+ * A login was refused before its password was checked, because of too many failures.
  *
- * <p>Thrown for browsers that send a form, so that the application's own way of showing a failed
- * login is taken. Other clients are answered with 429.
+ * <p>Thrown for browsers that send a form, so that the application handles it like any failed
+ * login. Other clients are answered with 429.
  */
 public final class LoginRefusedException extends AuthenticationException {
   /**
@@ -26,7 +26,7 @@ public final class LoginRefusedException extends AuthenticationException {
     this.restrictedUntil = restrictedUntil;
   }
 
-  /** When the next try may pass, in milliseconds since the epoch; null if nobody knows. */
+  /** When the next login can pass, in milliseconds since the epoch; null if it is not known. */
   public @Nullable Long restrictedUntil() {
     return restrictedUntil;
   }

@@ -6,7 +6,7 @@ import org.aopalliance.intercept.MethodInterceptor;
 import org.springframework.aop.framework.Advised;
 import org.springframework.aop.framework.ProxyFactory;
 
-/** Puts a guard around a manager and keeps its type, by which others may ask for it. */
+/** Wraps an authentication manager in a guard; the proxy keeps its type for injection. */
 final class Managers {
   private Managers() {}
 

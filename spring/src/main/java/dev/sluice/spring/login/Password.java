@@ -7,11 +7,11 @@ import org.springframework.security.authentication.ProviderNotFoundException;
 import org.springframework.security.authentication.UsernamePasswordAuthenticationToken;
 import org.springframework.security.core.Authentication;
 
-/** What a login by name and password is, and which of its ends are failures. */
+/** Recognizes logins by name and password, and which of their outcomes are failures. */
 final class Password {
   private Password() {}
 
-  /** Whether this is a name and a password that are still to be checked. */
+  /** Whether this is a name and a password that have not been checked yet. */
   static boolean isIn(Authentication login) {
     return login instanceof UsernamePasswordAuthenticationToken && !login.isAuthenticated();
   }
@@ -21,24 +21,23 @@ final class Password {
     return password == null ? null : password.toString();
   }
 
-  /** Whether somebody is signed in now. No answer is none. */
+  /** Whether the user is authenticated now. */
   static boolean isRight(@Nullable Authentication done) {
     return done != null && done.isAuthenticated();
   }
 
   /**
-   * Whether a try that ended with an exception is no failure: its password was certainly not
-   * checked, or it was right and has expired. Whatever else is thrown counts, or guesses would be
-   * free as long as something is broken. A locked or disabled account counts, too: who tries it
-   * learns that it is there.
+   * Whether an exception is not a failed login: the password was certainly not checked, or it was
+   * right and has expired. Every other exception counts; otherwise guesses would be free while
+   * something is broken. A locked or disabled account counts, too, because the answer reveals it.
    */
   static boolean isGivenBack(Throwable error, Object manager, Authentication login) {
     if (error instanceof AuthenticationServiceException) {
-      // Of several, another may have said that it is wrong before this one was found to be away.
+      // With several providers, another may have rejected the password before this one failed.
       return Checkers.count(manager, login) <= 1;
     }
     if (error instanceof ProviderNotFoundException) {
-      return Checkers.count(manager, login) == 0; // also thrown if those who were asked kept silent
+      return Checkers.count(manager, login) == 0; // also thrown if all providers returned null
     }
     return error instanceof CredentialsExpiredException;
   }

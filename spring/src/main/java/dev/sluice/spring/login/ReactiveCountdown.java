@@ -9,7 +9,7 @@ import org.springframework.web.server.WebFilter;
 import org.springframework.web.server.WebFilterChain;
 import reactor.core.publisher.Mono;
 
-/** Lets logins find their request, and tells the next page the end of a lock. */
+/** Gives logins their request, and passes the end of a lock to the next page. */
 final class ReactiveCountdown implements WebFilter, Ordered {
   private static final int BEFORE_SECURITY = -104;
 
@@ -26,10 +26,10 @@ final class ReactiveCountdown implements WebFilter, Ordered {
             .contextWrite(context -> context.put(ServerWebExchange.class, exchange));
     boolean page =
         HttpMethod.GET.equals(exchange.getRequest().getMethod()) && ReactiveLogins.isPage(exchange);
-    return page ? told(exchange).then(rest) : rest;
+    return page ? fromSession(exchange).then(rest) : rest;
   }
 
-  private static Mono<Void> told(ServerWebExchange exchange) {
+  private static Mono<Void> fromSession(ServerWebExchange exchange) {
     return exchange
         .getSession()
         .doOnNext(

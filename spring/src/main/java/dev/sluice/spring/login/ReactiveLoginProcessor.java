@@ -4,9 +4,9 @@ import org.springframework.beans.factory.config.BeanPostProcessor;
 import org.springframework.security.authentication.ReactiveAuthenticationManager;
 import org.springframework.security.config.ObjectPostProcessor;
 
-/** Guards managers that are beans, and the one that Spring Security makes if there is none. */
+/** Guards manager beans, and the manager that Spring Security creates if there is none. */
 final class ReactiveLoginProcessor implements BeanPostProcessor {
-  /** Spring Security's own bean of this name is the last to see the manager that it makes. */
+  /** The bean of Spring Security that processes the manager it creates. */
   private static final String OF_MANAGERS = "reactiveAuthenticationManagerPostProcessor";
 
   private final ReactiveLogins logins;
@@ -25,7 +25,7 @@ final class ReactiveLoginProcessor implements BeanPostProcessor {
         : bean;
   }
 
-  /** What Spring Security does to a manager, and a guard around it. */
+  /** Processes a manager as Spring Security does, then wraps it in a guard. */
   private record Guarding(ObjectPostProcessor<?> processor, ReactiveLogins logins)
       implements ObjectPostProcessor<ReactiveAuthenticationManager> {
     @Override

@@ -37,7 +37,7 @@ final class ReactiveLogins implements MethodInterceptor, LoginGuard.Post {
     return login -> authenticate(manager, login);
   }
 
-  /** The same object with a guard around it, for whoever asks for it by its type. */
+  /** A guarded proxy of a manager bean, of the same type. */
   Object guardedBean(Object manager) {
     used = true;
     return Managers.guarded(manager, this);
@@ -84,7 +84,7 @@ final class ReactiveLogins implements MethodInterceptor, LoginGuard.Post {
         .materialize()
         .flatMap(signal -> ended(signal, manager, login, attempt, exchange).thenReturn(signal))
         .<Authentication>dematerialize()
-        // Whoever goes away before the answer has tried all the same.
+        // A client that disconnects before the answer has tried all the same.
         .doOnCancel(attempt::failed);
   }
 
@@ -106,7 +106,7 @@ final class ReactiveLogins implements MethodInterceptor, LoginGuard.Post {
         .flatMap(
             until ->
                 until.isPresent() && exchange.isPresent()
-                    ? tell(exchange.get(), until.get().toEpochMilli())
+                    ? remember(exchange.get(), until.get().toEpochMilli())
                     : Mono.empty());
   }
 
@@ -117,17 +117,18 @@ final class ReactiveLogins implements MethodInterceptor, LoginGuard.Post {
       return Mono.error(refused);
     }
     ServerWebExchange exchange = found.get();
-    Refusal told = attempt.refusalForPage();
-    Mono<Void> telling = told.until() == null ? Mono.empty() : tell(exchange, told.until());
+    Refusal shown = attempt.refusalForPage();
+    Mono<Void> remembered =
+        shown.until() == null ? Mono.empty() : remember(exchange, shown.until());
     if (!isPage(exchange)) {
-      return telling.then(Mono.error(refused));
+      return remembered.then(Mono.error(refused));
     }
-    attempt.tell(refused);
-    return telling.then(Mono.error(told.toException()));
+    attempt.setHeaders(refused);
+    return remembered.then(Mono.error(shown.toException()));
   }
 
-  /** For this request and, if there is a session already, for the page that it is redirected to. */
-  private static Mono<Void> tell(ServerWebExchange exchange, long until) {
+  /** Stores the end of the lock in the request and, for the next page, in an existing session. */
+  private static Mono<Void> remember(ServerWebExchange exchange, long until) {
     exchange.getAttributes().put(RESTRICTED_UNTIL, until);
     return exchange
         .getSession()
@@ -143,7 +144,7 @@ final class ReactiveLogins implements MethodInterceptor, LoginGuard.Post {
   static boolean isPage(ServerWebExchange exchange) {
     return Browser.sent(
         name -> {
-          // HttpHeaders is a map in Spring 6 and none in 7: this is what they have in common.
+          // HttpHeaders is a Map in Spring 6 but not in 7; forEach exists in both.
           List<String> values = new ArrayList<>(1);
           exchange
               .getRequest()

@@ -12,14 +12,12 @@ import java.util.function.LongSupplier;
 import javax.crypto.Mac;
 import javax.crypto.spec.SecretKeySpec;
 
-/**
- * Remembers for a short time that a login had a right password, or a cookie was bad. Thread-safe.
- */
+/** Remembers for a minute that a password was right, or that a cookie was bad. Thread-safe. */
 public final class RecentSecrets {
   /*
-   * Kept as an HMAC, so that no password stands in memory. The key is in the same memory: whoever has a
-   * dump of it can try guesses against the entries, so old ones are removed as soon as one is met.
-   * Whether a secret is remembered never decides whether somebody gets in: it is checked all the same.
+   * Secrets are kept as HMACs, so that no password is in memory. The key is in the same memory, so an
+   * attacker with a memory dump can try guesses against the entries. So expired ones are removed with
+   * every use. An entry never lets a login in: the password is always checked.
    */
   private static final String HMAC = "HmacSHA256";
   private static final int MOST = 10_000;
@@ -44,7 +42,7 @@ public final class RecentSecrets {
     this.key = new SecretKeySpec(random, HMAC);
   }
 
-  /** The name under which a login with its secret is remembered. */
+  /** The HMAC of a login and its secret. */
   ByteBuffer digest(String login, String secret) {
     try {
       Mac mac = Mac.getInstance(HMAC);
@@ -64,11 +62,11 @@ public final class RecentSecrets {
 
   synchronized void add(ByteBuffer digest) {
     removeExpired();
-    since.remove(digest); // so that it is the youngest
+    since.remove(digest); // so that it becomes the last entry
     since.put(digest, nanos.getAsLong());
   }
 
-  /** The eldest come first, so it stops at the first that is young enough. */
+  /** The oldest entries come first, so it stops at the first that has not expired. */
   private void removeExpired() {
     long now = nanos.getAsLong();
     Iterator<Long> times = since.values().iterator();

@@ -11,7 +11,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * The message and the countdown of a login page after a refused login.
  *
- * @param until when the next try may pass, in milliseconds since the epoch; null if nobody knows
+ * @param until when the next login can pass, in milliseconds since the epoch; null if not known
  */
 record Refusal(String message, @Nullable Long until) {
   static Refusal of(Decision decision, Instant now) {

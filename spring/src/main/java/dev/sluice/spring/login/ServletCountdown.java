@@ -10,11 +10,11 @@ import jakarta.servlet.http.HttpSession;
 import java.io.IOException;
 import org.springframework.web.filter.OncePerRequestFilter;
 
-/** Brings the end of a lock from a refused login over its redirect to the login page. */
+/** Passes the end of a lock from a refused login through its redirect to the login page. */
 final class ServletCountdown extends OncePerRequestFilter {
   /*
-   * By the session, if there is one; it begins none. Only the next page is told, so that a lock which
-   * was lifted meanwhile is not shown for ever.
+   * It uses the session if there is one, and creates none. Only the next page gets the time, so that
+   * a lock that was lifted meanwhile is not shown again and again.
    */
   @Override
   protected void doFilterInternal(

@@ -16,7 +16,7 @@ public final class ServletLoginConfigurer
             .getBeanProvider(ServletLogins.class)
             .getIfAvailable();
     if (logins != null) {
-      // It comes before those of the application, which take the manager from here.
+      // Runs before the application's configurers, which take the manager from here.
       AuthenticationManager manager = http.getSharedObject(AuthenticationManager.class);
       if (manager != null) {
         http.setSharedObject(AuthenticationManager.class, logins.guarded(manager));

@@ -4,7 +4,7 @@ import org.springframework.beans.factory.config.BeanPostProcessor;
 import org.springframework.security.authentication.AuthenticationManager;
 import org.springframework.security.web.authentication.rememberme.RememberMeAuthenticationFilter;
 
-/** Guards what checks passwords and cookies, be it a bean or made by Spring Security. */
+/** Guards authentication managers and remember-me filters, also those of Spring Security. */
 final class ServletLoginProcessor implements BeanPostProcessor {
   private final ServletLogins logins;
 

@@ -14,13 +14,13 @@ import org.springframework.security.web.authentication.rememberme.RememberMeAuth
 import org.springframework.web.context.request.RequestContextHolder;
 import org.springframework.web.context.request.ServletRequestAttributes;
 
-/** Guards logins by name and password where a thread serves a request. Thread-safe. */
+/** Guards logins by name and password in servlet applications. Thread-safe. */
 final class ServletLogins implements MethodInterceptor, LoginGuard.Post {
   /*
-   * It stands around AuthenticationManager: form login, HTTP basic and controllers that sign people in
-   * all end there, with the name and the password already read. Around a provider it would be too
-   * deep, for the next provider may know the password; a filter would have to read the password
-   * itself. Managers ask managers, their parents: only the outermost counts.
+   * It wraps AuthenticationManager: form login, HTTP basic and controllers that authenticate all call
+   * it, with the name and the password already read. A provider would be too deep, because the next
+   * provider may accept the password. A filter would have to read the password itself. A manager may
+   * call its parent manager: only the outermost counts.
    */
   private static final ThreadLocal<Boolean> INSIDE = new ThreadLocal<>();
 
@@ -47,7 +47,7 @@ final class ServletLogins implements MethodInterceptor, LoginGuard.Post {
     return new ServletRememberMe(filter, guard, context.get());
   }
 
-  /** The same object with a guard around it, for whoever asks for it by its type. */
+  /** A guarded proxy of a manager bean, of the same type. */
   Object guardedBean(Object manager) {
     used = true;
     return Managers.guarded(manager, this);
@@ -99,18 +99,18 @@ final class ServletLogins implements MethodInterceptor, LoginGuard.Post {
     if (request == null) {
       return refused;
     }
-    Refusal told = attempt.refusalForPage();
-    if (told.until() != null) {
-      request.setAttribute(LoginRefusedException.RESTRICTED_UNTIL, told.until());
+    Refusal shown = attempt.refusalForPage();
+    if (shown.until() != null) {
+      request.setAttribute(LoginRefusedException.RESTRICTED_UNTIL, shown.until());
     }
     if (!isPage(request)) {
       return refused;
     }
-    attempt.tell(refused);
-    return told.toException();
+    attempt.setHeaders(refused);
+    return shown.toException();
   }
 
-  /** Counts a try. */
+  /** Counts a failed login, and sets the end of a lock that it began. */
   static void fail(LoginGuard.Try attempt) {
     HttpServletRequest request = request();
     LoginGuard.await(attempt.failed())

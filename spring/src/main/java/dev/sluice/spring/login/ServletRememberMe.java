@@ -18,14 +18,12 @@ import org.springframework.security.web.authentication.rememberme.AbstractRememb
 import org.springframework.security.web.authentication.rememberme.RememberMeAuthenticationFilter;
 import org.springframework.util.ReflectionUtils;
 
-/**
- * Counts cookies of remember-me that sign nobody in, in the place of the filter that reads them.
- */
+/** Counts remember-me cookies that are not valid. Replaces the filter that reads them. */
 final class ServletRememberMe extends RememberMeAuthenticationFilter {
   /*
-   * A bad cookie never gets to an AuthenticationManager. While its sender is locked out a cookie is not
-   * looked at, and the request goes on without a user: an answer of 429 would also keep the login page
-   * away, for a browser sends the cookie with every request.
+   * A bad cookie never reaches an AuthenticationManager. While its sender is locked out, a cookie is
+   * ignored and the request continues without a user. With 429 the sender could not even load the
+   * login page, because a browser sends the cookie with every request.
    */
   private static final String COOKIE = "remember-me";
 
@@ -35,9 +33,9 @@ final class ServletRememberMe extends RememberMeAuthenticationFilter {
   private final SecurityContextHolderStrategy context;
 
   /**
-   * A filter around a filter.
+   * Wraps the filter of Spring Security.
    *
-   * @param context where that filter puts who was signed in
+   * @param context where that filter stores the authenticated user
    */
   ServletRememberMe(
       RememberMeAuthenticationFilter filter,
@@ -50,7 +48,7 @@ final class ServletRememberMe extends RememberMeAuthenticationFilter {
     this.cookieName = cookieName(filter.getRememberMeServices());
   }
 
-  /** The cookie's name, which only subclasses may ask for; null for services of another kind. */
+  /** The cookie's name, whose getter is protected; null for services of another kind. */
   private static @Nullable String cookieName(RememberMeServices services) {
     if (!(services instanceof AbstractRememberMeServices)) {
       return null;
@@ -88,9 +86,9 @@ final class ServletRememberMe extends RememberMeAuthenticationFilter {
             end(attempt);
             chain.doFilter(sameRequest, sameResponse);
           });
-      end(attempt); // a success handler may answer by itself
+      end(attempt); // a success handler may answer without calling the chain
     } catch (RuntimeException e) {
-      // A stolen cookie is told by an exception; without its users' database no cookie is checked.
+      // A stolen cookie throws. If the user database failed, no cookie was checked.
       if (e instanceof AuthenticationException && !(e instanceof AuthenticationServiceException)) {
         ServletLogins.fail(attempt);
       } else {
@@ -102,7 +100,7 @@ final class ServletRememberMe extends RememberMeAuthenticationFilter {
 
   private void end(LoginGuard.Try attempt) {
     if (isSignedIn()) {
-      LoginGuard.await(attempt.undone()); // no rule that counted it is ever forgiven
+      LoginGuard.await(attempt.undone()); // rules that count cookies are never cleared
     } else {
       LoginGuard.await(attempt.failed());
     }

@@ -12,7 +12,7 @@ import org.springframework.context.annotation.Role;
 import org.springframework.security.core.context.SecurityContextHolder;
 import org.springframework.security.core.context.SecurityContextHolderStrategy;
 
-/** Guards the logins of Spring Security by {@code sluice.login.rule}. */
+/** Limits the failed logins of Spring Security by {@code sluice.login}. */
 @AutoConfiguration(
     // By name: that package needs the login guard, and packages must not have cycles.
     afterName = "dev.sluice.spring.boot.SluiceAutoConfiguration")
@@ -26,8 +26,7 @@ public class SluiceLoginAutoConfiguration {
   @ConditionalOnWebApplication(type = ConditionalOnWebApplication.Type.SERVLET)
   static class OfServlets {
     @Bean
-    @Role(
-        BeanDefinition.ROLE_INFRASTRUCTURE) // made before other beans can be processed, on purpose
+    @Role(BeanDefinition.ROLE_INFRASTRUCTURE) // created before bean post-processors, on purpose
     static ServletLogins sluiceLogins(
         ObjectProvider<LoginGuard> guard, ObjectProvider<SecurityContextHolderStrategy> context) {
       return new ServletLogins(
@@ -47,8 +46,7 @@ public class SluiceLoginAutoConfiguration {
   @ConditionalOnWebApplication(type = ConditionalOnWebApplication.Type.REACTIVE)
   static class OfWebFlux {
     @Bean
-    @Role(
-        BeanDefinition.ROLE_INFRASTRUCTURE) // made before other beans can be processed, on purpose
+    @Role(BeanDefinition.ROLE_INFRASTRUCTURE) // created before bean post-processors, on purpose
     static ReactiveLogins sluiceLogins(ObjectProvider<LoginGuard> guard) {
       return new ReactiveLogins(guard::getObject);
     }

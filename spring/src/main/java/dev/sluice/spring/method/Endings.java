@@ -18,31 +18,30 @@ import org.springframework.core.ResolvableType;
 import org.springframework.http.HttpEntity;
 import org.springframework.util.ClassUtils;
 
-/** Whether it is known how a call ended. */
+/** Finds out whether a method's result can still fail after the method returned it. */
 public final class Endings {
   /*
-   * A result is open if it can still fail after it was returned: a future, a stream that nobody has
-   * read, an answer that is written later. How a CompletionStage, a Callable, a Mono or a Flux ends is
-   * seen when the method returns it by itself. Inside of something else, such as a ResponseEntity, it
-   * is not.
+   * A result is open if it can still fail later: a future, an unread stream, an answer that is written
+   * later. The end of a CompletionStage, Callable, Mono or Flux is observed if the method returns it
+   * directly, but not inside of something else, such as a ResponseEntity.
    *
-   * Declared types are judged at the start. What they do not tell (Object, a type variable, a
-   * wildcard) is judged by the result.
+   * Declared return types are checked at the start. Where they say nothing (Object, a type variable,
+   * a wildcard), each result is checked.
    */
-  private static final int DEEPEST = 8; // a type may be its own parameter's bound
+  private static final int DEEPEST = 8; // type parameters can be recursive
   private static final boolean HTTP =
       ClassUtils.isPresent("org.springframework.http.HttpEntity", Endings.class.getClassLoader());
 
   private Endings() {}
 
-  /** What is wrong with counting the failures of a method. */
+  /** The reasons why the failures of a method cannot be counted. */
   public static List<String> mistakes(MethodLimits guard, Method method, Class<?> type) {
     if (!guard.countsFailures()) {
       return List.of();
     }
     ResolvableType returned = ResolvableType.forMethodReturnType(method, type);
     List<String> mistakes = new ArrayList<>();
-    if (suspends(method) || !areSeen(returned)) {
+    if (suspends(method) || !isObserved(returned)) {
       mistakes.add(
           "%s: count = ON_FAILURE cannot see how a %s ends (expected: a value, CompletionStage,"
                   .formatted(guard.place(), shortName(returned))
@@ -60,7 +59,7 @@ public final class Endings {
     return mistakes;
   }
 
-  /** Whether it is a function of Kotlin that goes on later. */
+  /** Whether it is a suspending function of Kotlin. */
   private static boolean suspends(Method method) {
     Class<?>[] parameters = method.getParameterTypes();
     return parameters.length > 0
@@ -72,8 +71,8 @@ public final class Endings {
     return type.toString().replaceAll("[\\w.]+[.$](?=\\w)", "");
   }
 
-  /** Whether it can be seen how a call of a method ends that returns this. */
-  private static boolean areSeen(ResolvableType returned) {
+  /** Whether the end of a call is observed for this return type. */
+  private static boolean isObserved(ResolvableType returned) {
     Class<?> type = returned.toClass();
     boolean followed =
         type == CompletionStage.class
@@ -96,7 +95,7 @@ public final class Endings {
     return type.getName().equals("reactor.core.publisher.Mono");
   }
 
-  /** Whether there may be more than one result. */
+  /** Whether it is a publisher of several results. */
   public static boolean isFlux(Class<?> type) {
     return type.getName().equals("reactor.core.publisher.Flux")
         || type.getName().equals("org.reactivestreams.Publisher");
@@ -127,7 +126,7 @@ public final class Endings {
         || ReactiveAdapterRegistry.getSharedInstance().getAdapter(type) != null;
   }
 
-  /** Whether Spring writes the answer later; by name, because an application may lack the class. */
+  /** Whether Spring writes the answer later. By name, because the class may be absent. */
   private static boolean isWrittenLater(@Nullable Class<?> type) {
     if (type == null) {
       return false;
@@ -146,7 +145,7 @@ public final class Endings {
     return isWrittenLater(type.getSuperclass());
   }
 
-  /** Whether a result can still fail. Of a collection the first element is looked at. */
+  /** Whether a result can still fail. Of a collection only the first element is checked. */
   static boolean isOpen(@Nullable Object result) {
     Object inner = result;
     for (int depth = 0; inner != null && depth < DEEPEST; depth++) {
@@ -171,7 +170,7 @@ public final class Endings {
     return HTTP ? Http.body(result) : null;
   }
 
-  /** Loaded only where its class is there. */
+  /** Loaded only if spring-web is present. */
   private static final class Http {
     static @Nullable Object body(Object result) {
       return result instanceof HttpEntity<?> entity ? entity.getBody() : null;

@@ -21,7 +21,7 @@ import org.springframework.expression.spel.ast.VariableReference;
 import org.springframework.expression.spel.standard.SpelExpression;
 import org.springframework.expression.spel.standard.SpelExpressionParser;
 
-/** Reads the expressions of annotations, and refuses at once what could only fail later. */
+/** Parses the expressions of annotations; an unknown variable is an error at the start. */
 public final class Expressions {
   private static final SpelExpressionParser PARSER = new SpelExpressionParser();
   private static final ParameterNameDiscoverer NAMES = new DefaultParameterNameDiscoverer();
@@ -32,7 +32,7 @@ public final class Expressions {
     this.beans = new BeanFactoryResolver(beans);
   }
 
-  /** An expression over the arguments of a method; a variable that cannot be there is an error. */
+  /** Parses an expression over the arguments of a method; throws for an unknown variable. */
   Expression parse(String place, String text, Method method, String... more) {
     SpelExpression expression;
     try {
@@ -66,7 +66,7 @@ public final class Expressions {
     return expression;
   }
 
-  /** The variables that an expression looks at. */
+  /** The variables that an expression uses. */
   static List<String> variables(Expression expression) {
     return expression instanceof SpelExpression spel
         ? variables(spel.getAST(), new ArrayList<>())

@@ -24,17 +24,17 @@ import org.springframework.expression.EvaluationContext;
 import org.springframework.expression.Expression;
 import org.springframework.util.ClassUtils;
 
-/** What the annotations of one method ask for, read once. Immutable. */
+/** The {@code @RateLimit} annotations of one method, parsed. Immutable. */
 public final class MethodLimits {
   /*
-   * Annotations that cost, count and forgive the same and say nothing different about who asks are
-   * one call of several rules, which the store takes all or nothing. Others are calls of their own, one
-   * after another, and what the first ones took is given back if a later one is refused.
+   * Annotations that agree in everything but their rule become one call of several rules, which the
+   * store takes all or nothing. Others become separate calls, one after another. If one of them is
+   * refused, those before it are refunded.
    */
   private final List<Limit> limits;
   private final String place;
 
-  /** One annotation. */
+  /** One annotation, parsed. */
   public record Limit(
       String rule,
       Map<String, Expression> by,
@@ -43,13 +43,13 @@ public final class MethodLimits {
       @Nullable Expression failedIf,
       Set<String> forgive) {}
 
-  /** A call, and how it counts. */
+  /** A call, and which of its outcomes count. */
   record Asked(
       PreparedCall call,
       RateLimit.Count count,
       @Nullable Expression failedIf,
       Set<String> forgive) {
-    /** How it is settled if it did not fail. */
+    /** The settlement of a call that did not fail. */
     Settlement success() {
       return Settlement.GIVEN_BACK.forgiving(forgive.toArray(new String[0]));
     }
@@ -64,7 +64,7 @@ public final class MethodLimits {
     this.limits = limits;
   }
 
-  /** The guard of a method, or null if nothing is asked for it. */
+  /** The limits of a method, or null if it has no annotation. */
   public static @Nullable MethodLimits of(Method method, Class<?> type, Expressions expressions) {
     Class<?> user = ClassUtils.getUserClass(type);
     Method specific = AopUtils.getMostSpecificMethod(method, user);
@@ -110,7 +110,7 @@ public final class MethodLimits {
     boolean always = each.count() == RateLimit.Count.ALWAYS;
     if (always && (!each.failedIf().isEmpty() || each.forgive().length > 0)) {
       throw new IllegalStateException(
-          "%s: %s is there without count = ON_FAILURE (expected: both, or none)"
+          "%s: %s is set without count = ON_FAILURE (expected: both or neither)"
               .formatted(place, each.failedIf().isEmpty() ? "forgive" : "failedIf"));
     }
     return new Limit(
@@ -124,7 +124,7 @@ public final class MethodLimits {
         Set.copyOf(List.of(each.forgive())));
   }
 
-  /** What to ask for one invocation. */
+  /** The calls of one invocation. */
   List<Asked> ask(Gate gate, CallContext context, EvaluationContext values) {
     List<Group> groups = new ArrayList<>();
     for (Limit limit : limits) {
@@ -137,7 +137,7 @@ public final class MethodLimits {
             }
           });
       Group mine = new Group(limit, cost(limit, values));
-      Group fitting = groups.stream().filter(g -> g.takes(mine, given)).findFirst().orElse(mine);
+      Group fitting = groups.stream().filter(g -> g.fits(mine, given)).findFirst().orElse(mine);
       if (fitting == mine) {
         groups.add(mine);
       }
@@ -183,7 +183,7 @@ public final class MethodLimits {
     return limits.stream().anyMatch(limit -> limit.count == RateLimit.Count.ON_FAILURE);
   }
 
-  /** Rules that become one call. */
+  /** The rules of one call. */
   private static final class Group {
     private final List<String> rules = new ArrayList<>();
     private final Map<String, String> given = new LinkedHashMap<>();
@@ -195,11 +195,11 @@ public final class MethodLimits {
       this.cost = cost;
     }
 
-    boolean takes(Group other, Map<String, String> more) {
+    boolean fits(Group other, Map<String, String> more) {
       return cost == other.cost
           && first.count == other.first.count
           && text(first.failedIf).equals(text(other.first.failedIf))
-          // What is forgiven is named by its facets, so rules of one call would forgive alike.
+          // Forgiveness names facets and not rules, so it would apply to all rules of the call.
           && first.forgive.equals(other.first.forgive)
           && given.equals(more);
     }

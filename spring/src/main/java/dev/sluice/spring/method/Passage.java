@@ -18,13 +18,13 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.springframework.expression.EvaluationContext;
 
-/** One invocation of an annotated method on its way through. Thread-safe once it has entered. */
+/** One invocation of an annotated method. Thread-safe after {@link #enter}. */
 public final class Passage {
   /*
-   * What counts only failures was reserved. It is settled once, by whichever end comes first:
-   * confirmed if the call failed, given back if not. If nobody settles it, because the process died,
-   * the store counts it when its hold ends. So every doubt counts as a failure, also an expression
-   * that cannot be evaluated and a result that can still fail: otherwise a guess would be free.
+   * With count = ON_FAILURE the cost is reserved first and settled once, when the invocation ends:
+   * confirmed if it failed, refunded if not. If the process dies in between, the store counts it when
+   * the reservation ends. In doubt an invocation counts as failed, also if an expression cannot be
+   * evaluated or the result can still fail. Otherwise password guesses could be free.
    */
   private static final Logger LOG = LoggerFactory.getLogger(Passage.class);
 
@@ -53,40 +53,43 @@ public final class Passage {
     return asked.stream().map(MethodLimits.Asked::call).toList();
   }
 
-  /** Goes in, or throws the refusal. */
+  /** Lets the invocation proceed, or throws the refusal. */
   void enter(List<Decision> all) {
     decisions = all;
     Decision last = all.get(all.size() - 1);
     if (!last.allowed()) {
       throw gate.refused(asked.get(all.size() - 1).call().ruleNames(), last, request);
     }
-    gate.tell(request, all);
+    gate.setHeaders(request, all);
   }
 
-  /** Comes out with a result or an error. The stage never fails. */
+  /** Settles an invocation that ended with a result or an error. The stage never fails. */
   CompletionStage<?> leave(@Nullable Object result, @Nullable Throwable error) {
     Throwable cause = error == null ? null : Stages.cause(error);
     return settle(each -> failed(each, result, cause) ? Settlement.CONFIRMED : each.success());
   }
 
-  /** Comes out at the end of several results, of which {@code failedIf} sees none. */
+  /** Settles an invocation that ended after several results; {@code failedIf} sees none of them. */
   CompletionStage<?> leaveMany(@Nullable Throwable error) {
     return settle(
         each -> {
           if (each.seesResult()) {
-            LOG.error("{}: failedIf sees no #result of a Flux, so the call counts", place);
+            LOG.error(
+                "{}: failedIf cannot use #result of a Flux; the call counts as failed", place);
             return Settlement.CONFIRMED;
           }
           return failed(each, null, error) ? Settlement.CONFIRMED : each.success();
         });
   }
 
-  /** The caller has read enough of several results: no failure, and no full success either. */
+  /**
+   * Settles an invocation whose caller cancelled after some results: neither failure nor success.
+   */
   void stop() {
     settle(each -> each.seesResult() ? Settlement.CONFIRMED : Settlement.GIVEN_BACK);
   }
 
-  /** The caller went away before there was a result. Whether it was a failure nobody knows. */
+  /** Settles an invocation that was cancelled before its first result; it counts as failed. */
   void cancel() {
     settle(each -> Settlement.CONFIRMED);
   }
@@ -110,7 +113,7 @@ public final class Passage {
     return request == null || looks.isEmpty()
         ? done
         : done.thenCompose(all -> gate.askAll(looks))
-            .thenAccept(now -> gate.tell(request, now))
+            .thenAccept(now -> gate.setHeaders(request, now))
             .exceptionally(lost -> null);
   }
 
@@ -118,7 +121,7 @@ public final class Passage {
       MethodLimits.Asked each, @Nullable Object result, @Nullable Throwable error) {
     if (error == null && Endings.isOpen(result)) {
       LOG.error(
-          "{}: count = ON_FAILURE cannot see how the {} that it returned ends, so the call counts",
+          "{}: count = ON_FAILURE cannot see how the returned {} ends; the call counts as failed",
           place,
           result == null ? "null" : result.getClass().getName());
       return true;
@@ -132,7 +135,7 @@ public final class Passage {
       return Boolean.TRUE.equals(each.failedIf().getValue(values, Boolean.class));
     } catch (RuntimeException e) {
       LOG.warn(
-          "{}: failedIf {} cannot be evaluated, so the call counts as a failure: {}",
+          "{}: failedIf {} cannot be evaluated; the call counts as failed: {}",
           place,
           each.failedIf().getExpressionString(),
           e.toString());

@@ -20,12 +20,12 @@ import org.jspecify.annotations.Nullable;
 import org.springframework.expression.EvaluationContext;
 import org.springframework.util.ClassUtils;
 
-/** Stands before every annotated method. */
+/** The interceptor of annotated methods. */
 public final class RateLimitAdvice implements MethodInterceptor {
   /*
-   * A method that returns at once waits for the decision on its own thread, so that what the method
-   * does stays on the thread it was called on; the store's deadline bounds the wait. A Mono or Flux
-   * asks when it is subscribed to, and never blocks.
+   * An ordinary method blocks its caller until the decision is there, so that the method runs on the
+   * caller's thread; the timeout of the store bounds the wait. A method that returns a Mono or Flux
+   * never blocks: the decision is made on each subscription.
    */
   private static final boolean REACTOR =
       ClassUtils.isPresent("reactor.core.publisher.Mono", RateLimitAdvice.class.getClassLoader());
@@ -38,9 +38,9 @@ public final class RateLimitAdvice implements MethodInterceptor {
   private record Place(Method method, Class<?> type) {}
 
   /**
-   * Made before the beans it works with.
+   * Created before the beans that it uses.
    *
-   * @param edges where the request around a call may be found, given the arguments
+   * @param edges each finds the current request, given the arguments of a method
    */
   public RateLimitAdvice(
       Supplier<Gate> gate,
@@ -83,14 +83,14 @@ public final class RateLimitAdvice implements MethodInterceptor {
     if (!guard.countsFailures()) {
       return result;
     }
-    return left(passage, result);
+    return settled(passage, result);
   }
 
-  private static @Nullable Object left(Passage passage, @Nullable Object result) {
+  private static @Nullable Object settled(Passage passage, @Nullable Object result) {
     if (REACTOR
         && result != null
-        && ReactiveMethods.isReactive(result.getClass())) { // some are Callables too
-      return ReactiveMethods.left(passage, result);
+        && ReactiveMethods.isReactive(result.getClass())) { // Mono and Flux may be Callables, too
+      return ReactiveMethods.settled(passage, result);
     }
     if (result instanceof CompletionStage<?> stage) {
       return new Followed(passage, stage);
@@ -148,7 +148,7 @@ public final class RateLimitAdvice implements MethodInterceptor {
     return null;
   }
 
-  /** The stage of a method, done when its end has been counted. */
+  /** Completes like the method's own stage, after the outcome has been counted. */
   private static final class Followed extends CompletableFuture<@Nullable Object> {
     private final Passage passage;
     private final CompletionStage<?> own;
@@ -160,7 +160,7 @@ public final class RateLimitAdvice implements MethodInterceptor {
           (value, error) ->
               passage
                   .leave(value, error)
-                  // Off the thread that reads from Redis.
+                  // Not on the thread that reads from Redis.
                   .whenCompleteAsync((done, lost) -> end(value, error)));
     }
 
@@ -185,7 +185,7 @@ public final class RateLimitAdvice implements MethodInterceptor {
       try {
         own.toCompletableFuture().cancel(mayInterrupt);
       } catch (UnsupportedOperationException e) {
-        // A stage need not be a future; then nobody can cancel it.
+        // A stage that is no future cannot be cancelled.
       }
     }
   }

@@ -7,11 +7,11 @@ import org.springframework.aop.support.StaticMethodMatcherPointcutAdvisor;
 import org.springframework.core.Ordered;
 import org.springframework.core.annotation.AnnotationUtils;
 
-/** Puts the advice around methods that carry the annotation, or whose class does. */
+/** Applies {@link RateLimitAdvice} to methods with the annotation, or whose class has it. */
 public final class RateLimitAdvisor extends StaticMethodMatcherPointcutAdvisor {
   private static final long serialVersionUID = 1L;
 
-  /** Outside of transactions and of method security with their defaults: a refusal is cheap. */
+  /** Before transactions and method security with their default orders, so refusals are cheap. */
   private static final int ORDER = Ordered.HIGHEST_PRECEDENCE + 1_000;
 
   public RateLimitAdvisor(RateLimitAdvice advice) {

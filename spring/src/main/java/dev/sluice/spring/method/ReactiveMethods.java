@@ -14,7 +14,7 @@ import reactor.core.publisher.Mono;
 import reactor.core.scheduler.Schedulers;
 import reactor.util.context.ContextView;
 
-/** Methods that return a Mono or a Flux. Loaded only where Reactor is there. */
+/** Limits methods that return a Mono or a Flux. Loaded only if Reactor is present. */
 public final class ReactiveMethods {
   private ReactiveMethods() {}
 
@@ -23,15 +23,15 @@ public final class ReactiveMethods {
   }
 
   /**
-   * What a store answers. What comes after must not run on the thread that reads the answers of
-   * Redis: a handler that waits there for another decision would wait for itself.
+   * The answer of a store, on another thread than the one that reads from Redis. A handler that
+   * blocked on that thread for another decision would wait for itself.
    */
   public static <T> Mono<T> answer(CompletionStage<T> stage) {
     Mono<T> answer = Mono.fromCompletionStage(stage);
     return stage.toCompletableFuture().isDone() ? answer : answer.publishOn(Schedulers.parallel());
   }
 
-  /** Asks on every subscription, and runs the method if it may. */
+  /** Decides on every subscription, and runs the method if it is allowed. */
   static Object guarded(
       RateLimitAdvice advice,
       MethodLimits guard,
@@ -47,7 +47,7 @@ public final class ReactiveMethods {
             entered(advice, guard, invocation, known, context).flatMapMany(ReactiveMethods::flux));
   }
 
-  /** The method's own publisher, once the call was let in. */
+  /** The method's own publisher, after the call was allowed. */
   private record Entered(Passage passage, Publisher<?> publisher) {}
 
   private static Mono<Entered> entered(
@@ -75,8 +75,8 @@ public final class ReactiveMethods {
         });
   }
 
-  /** What a method returned that did not say that it would. */
-  static Object left(Passage passage, Object publisher) {
+  /** For a publisher from a method whose declared type is none, such as Object. */
+  static Object settled(Passage passage, Object publisher) {
     Entered entered = new Entered(passage, (Publisher<?>) publisher);
     return publisher instanceof Mono ? mono(entered) : flux(entered);
   }

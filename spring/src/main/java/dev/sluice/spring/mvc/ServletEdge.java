@@ -16,7 +16,7 @@ import org.jspecify.annotations.Nullable;
 import org.springframework.web.context.request.RequestContextHolder;
 import org.springframework.web.context.request.ServletRequestAttributes;
 
-/** A request of a servlet container. */
+/** A servlet request. */
 public final class ServletEdge implements EdgeRequest {
   private static final String BALANCES = ServletEdge.class.getName() + ".balances";
   static final String ROUTE = ServletEdge.class.getName() + ".route";
@@ -29,7 +29,7 @@ public final class ServletEdge implements EdgeRequest {
     this.response = response;
   }
 
-  /** The request that this thread serves, or null. */
+  /** The request of the current thread, or null. */
   public static @Nullable EdgeRequest current(@Nullable Object[] arguments) {
     return RequestContextHolder.getRequestAttributes() instanceof ServletRequestAttributes known
         ? new ServletEdge(known.getRequest(), known.getResponse())
@@ -62,7 +62,7 @@ public final class ServletEdge implements EdgeRequest {
             .toList();
   }
 
-  /** Read from the query alone: a container's parameters include those of a form's body. */
+  /** Reads the query string only: getParameter would also read a form in the body. */
   @Override
   public List<String> queries(String name) {
     String query = request.getQueryString();
@@ -86,7 +86,7 @@ public final class ServletEdge implements EdgeRequest {
   }
 
   @Override
-  public void tell(Map<String, String> headers) {
+  public void setHeaders(Map<String, String> headers) {
     if (response != null && !response.isCommitted()) {
       headers.forEach(response::setHeader);
     }

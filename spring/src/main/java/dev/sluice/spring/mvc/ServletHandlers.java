@@ -12,15 +12,14 @@ import org.springframework.web.servlet.handler.AbstractHandlerMapping;
 import org.springframework.web.util.UrlPathHelper;
 import org.springframework.web.util.pattern.PathPatternParser;
 
-/** How Spring MVC finds handlers. Loaded only where it is there. */
+/** Matches patterns as the handler mappings of Spring MVC do. Loaded only if it is present. */
 public final class ServletHandlers implements ServletPaths.Handlers {
   /*
-   * Handler mappings have a PathPatternParser or, with ant_path_matcher, a PathMatcher and a
-   * UrlPathHelper. With the latter, mappings may also let a handler answer for a slash or an
-   * extension that its pattern lacks; whether they do cannot be asked on every version of Spring, so
-   * both are always tried without.
+   * A handler mapping has a PathPatternParser or, with ant_path_matcher, a PathMatcher and a
+   * UrlPathHelper. With the latter, /x may also match /x/ and /x.json. Not every version of Spring
+   * can say whether it does, so paths are always tried without slash and extension, too.
    *
-   * Mappings are looked for with the first request: filters are made long before them.
+   * Mappings are looked up with the first request, because filters are created before them.
    */
   private final Supplier<Known> known;
 

@@ -9,7 +9,7 @@ import org.springframework.web.util.ServletRequestPathUtils;
 
 /** Reads the paths of servlet requests. */
 public final class ServletPaths {
-  /** How the application finds its handlers. */
+  /** How the application matches paths to handlers. */
   public interface Handlers {
     /** Without Spring MVC. */
     Handlers NONE =
@@ -25,10 +25,10 @@ public final class ServletPaths {
           }
         };
 
-    /** Whether some of them are found whatever the case of a path. */
+    /** Whether some handlers ignore the case of a path. */
     boolean ignoreCase();
 
-    /** Whether a handler of this pattern would be found in a way that PathPattern has not. */
+    /** Whether a handler of this pattern would match in a way that PathPattern does not. */
     boolean match(String pattern, HttpServletRequest request);
   }
 
@@ -53,7 +53,7 @@ public final class ServletPaths {
     try {
       return ServletRequestPathUtils.parse(request).pathWithinApplication();
     } catch (IllegalArgumentException e) {
-      // A prefix in another spelling, such as /x/../app, is known to the container alone.
+      // Only the container understands another spelling of the prefix, such as /x/../app.
       String info = request.getPathInfo();
       return PathContainer.parsePath(
           (prefixed ? "" : request.getServletPath()) + (info == null ? "" : info));

@@ -12,7 +12,7 @@ import java.util.function.Supplier;
 import org.springframework.core.Ordered;
 import org.springframework.web.filter.OncePerRequestFilter;
 
-/** Answers the refusals that come out of other filters, where no controller's advice is asked. */
+/** Answers refusals that other filters throw, which no controller advice sees. */
 public final class ServletRefusalFilter extends OncePerRequestFilter implements Ordered {
   private final Supplier<ServletRouteFilter.Refuser> refuser;
   private final int order;
@@ -42,7 +42,7 @@ public final class ServletRefusalFilter extends OncePerRequestFilter implements 
     }
   }
 
-  /** Forgets what others have written; if that is on its way, there is no answer but the error. */
+  /** Discards the buffered answer; if it is committed already, throws the refusal. */
   private static void clear(HttpServletResponse response, RuntimeException e) {
     if (response.isCommitted()) {
       throw e;

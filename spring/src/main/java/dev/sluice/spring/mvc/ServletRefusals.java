@@ -29,12 +29,13 @@ import org.springframework.web.servlet.ModelAndView;
 import org.springframework.web.servlet.View;
 import org.springframework.web.servlet.ViewResolver;
 
-/** Answers refused requests where there is Spring MVC: of annotations and of routes. */
+/** Answers refused requests with Spring MVC, for annotations and for routes. */
 public final class ServletRefusals
     implements HandlerExceptionResolver, ServletRouteFilter.Refuser, Ordered {
   /*
-   * It comes before all other resolvers. If the application has a handler for refusals, the header
-   * fields are set and the others are asked, as for any exception; else nobody else is.
+   * This is the first of all exception resolvers. If the application has a handler for refusals, it
+   * sets the header fields and calls the other resolvers, as for any exception. Otherwise it answers
+   * by itself.
    */
   private static final Logger LOG = LoggerFactory.getLogger(ServletRefusals.class);
 
@@ -78,7 +79,7 @@ public final class ServletRefusals
     try {
       ServletRouteFilter.write(answer, response);
     } catch (IOException e) {
-      LOG.debug("A refused client went away before its answer was written", e);
+      LOG.debug("A refused client disconnected before the answer was written", e);
     }
     return new ModelAndView();
   }
@@ -116,7 +117,7 @@ public final class ServletRefusals
       if (response.isCommitted()) {
         throw new IOException("the answer to a refusal cannot be written", e);
       }
-      LOG.warn("The view of a refusal failed, the answer is Sluice's own", e);
+      LOG.warn("The view for a refusal failed; the answer is Sluice's own", e);
       ServletRouteFilter.write(refusal.answer(), response);
     } finally {
       attributes.requestCompleted();
@@ -124,7 +125,7 @@ public final class ServletRefusals
     }
   }
 
-  /** Does what the dispatcher servlet does with a view, where it is not reached. */
+  /** Renders a view as the dispatcher servlet does, which a filter does not reach. */
   private void render(ModelAndView answer, HttpServletRequest request, HttpServletResponse response)
       throws Exception {
     HttpStatusCode status = answer.getStatus();
@@ -147,12 +148,13 @@ public final class ServletRefusals
       }
     }
     if (view == null) {
-      throw new IllegalStateException("no view '%s' (expected: a view)".formatted(name));
+      throw new IllegalStateException(
+          "view '%s': not found (expected: a view that a ViewResolver knows)".formatted(name));
     }
     return view;
   }
 
-  /** Lets a handler replace header fields that are there already: Spring adds them. */
+  /** Makes the first addHeader of these names replace the value: Spring adds and does not set. */
   private static final class HeadersOnce extends HttpServletResponseWrapper {
     private final Set<String> names = new TreeSet<>(String.CASE_INSENSITIVE_ORDER);
 

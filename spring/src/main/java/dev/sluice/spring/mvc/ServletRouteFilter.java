@@ -20,7 +20,7 @@ import java.util.function.Supplier;
 import org.springframework.core.Ordered;
 import org.springframework.web.filter.OncePerRequestFilter;
 
-/** Limits paths in a servlet container. */
+/** Limits the paths of {@code sluice.routes} in a servlet container. */
 public final class ServletRouteFilter extends OncePerRequestFilter implements Ordered {
   /** Answers a refused request. */
   public interface Refuser {
@@ -77,7 +77,7 @@ public final class ServletRouteFilter extends OncePerRequestFilter implements Or
       return;
     }
     if (decision.allowed()) {
-      gate.tell(edge, List.of(decision));
+      gate.setHeaders(edge, List.of(decision));
       chain.doFilter(request, response);
     } else {
       refuser.get().refuse(gate.refused(match.rules(), decision, edge), request, response);

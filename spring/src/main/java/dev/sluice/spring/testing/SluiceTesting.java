@@ -17,7 +17,8 @@ import org.springframework.context.annotation.Configuration;
 import org.springframework.context.annotation.Primary;
 
 /**
- * For tests of applications: a clock to move and a store to reset. Thread-safe.
+ * For tests of applications: a clock that tests advance, and a memory store that they reset.
+ * Thread-safe.
  *
  * <pre>{@code
  * @SpringBootTest
@@ -37,7 +38,7 @@ public class SluiceTesting implements InstantSource {
   private final HotSwappableTargetSource store =
       new HotSwappableTargetSource(MemoryStore.create(this));
 
-  /** Time as the limits see it; it stands still until it is moved. */
+  /** The current time of the limits; it changes only by {@link #advance}. */
   @Override
   public Instant instant() {
     return now;

@@ -11,23 +11,22 @@ import org.springframework.util.StringUtils;
 import org.springframework.web.util.pattern.PathPattern;
 
 /**
- * The path of a request in every reading by which something in the application may take it.
+ * All the ways in which the application may read the path of a request.
  *
  * @param paths the readings
- * @param ignoresCase whether handlers are found whatever the case of a path
- * @param handlers whether handlers of this pattern would be found by a matcher of the application's
+ * @param ignoresCase whether handlers ignore the case of a path
+ * @param handlers whether a handler of this pattern would match by the application's own matchers
  */
 public record PathReading(List<Path> paths, boolean ignoresCase, Predicate<String> handlers) {
   /*
-   * A route has to match whenever a handler of the same pattern would. There is no one reading to
-   * rely on: PathPattern keeps //, /./ and a slash at the end, AntPathMatcher and the handlers of
-   * static resources do not; the latter also trim blanks, and behind a servlet path they decode
-   * twice. So a path is read as it stands, and once more with all of that taken out. A request that
-   * is counted although no handler answers it does no harm; the other mistake is a way around the
-   * limit.
+   * A route has to match whenever a handler of the same pattern would; otherwise another spelling of
+   * the path would bypass the limit. But handlers read paths differently. PathPattern keeps //, /./
+   * and a trailing slash; AntPathMatcher and static resources ignore them. Static resources also
+   * trim blanks, and behind a servlet path they decode twice. So a path is matched as it is, and
+   * again with all of that removed. If a request is counted that no handler answers, no harm is done.
    *
-   * Handlers do not see the context path, the path of the dispatcher servlet and the base path of
-   * WebFlux. People write routes with and without them, so both are matched.
+   * Handlers do not see the context path, the servlet path and the base path of WebFlux. People
+   * write routes with and without them, so both are matched.
    */
   private static final int MOST_DECODINGS = 3;
 
@@ -36,15 +35,15 @@ public record PathReading(List<Path> paths, boolean ignoresCase, Predicate<Strin
   /**
    * One reading.
    *
-   * @param prefix only routes that begin with it are meant by this reading
+   * @param prefix this reading matches only routes that begin with it
    */
   private record Path(String prefix, PathContainer path) {}
 
   /**
    * Reads a path.
    *
-   * @param asHandlersSee the path behind the prefixes
-   * @param prefixes what may stand before it in a route, such as {@code /shop}
+   * @param asHandlersSee the path without prefixes
+   * @param prefixes prefixes that a route may have, such as {@code /shop}
    */
   public static PathReading of(
       PathContainer asHandlersSee,
@@ -79,12 +78,12 @@ public record PathReading(List<Path> paths, boolean ignoresCase, Predicate<Strin
     return handlers.test(text);
   }
 
-  /** Whether a pattern matches the path as it stands, as Spring matches by default. */
+  /** Whether a pattern matches the unchanged path, as Spring matches by default. */
   boolean isPlainFor(PathPattern pattern) {
     return pattern.matches(paths.get(0).path);
   }
 
-  /** Whether a path has one reading only. */
+  /** Whether all handlers read a path in the same way. */
   private static boolean isPlain(String path) {
     for (int i = 0; i < path.length(); i++) {
       char c = path.charAt(i);
@@ -99,7 +98,7 @@ public record PathReading(List<Path> paths, boolean ignoresCase, Predicate<Strin
     return path.startsWith("/") && (path.length() == 1 || !path.endsWith("/"));
   }
 
-  /** A path without anything that some reader leaves out. */
+  /** A path without anything that some handlers ignore. */
   public static String plain(String path) {
     String text = path;
     for (int i = 0; i < MOST_DECODINGS && text.indexOf('%') >= 0; i++) {

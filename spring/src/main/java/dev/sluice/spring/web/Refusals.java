@@ -19,20 +19,20 @@ import org.springframework.web.bind.annotation.ControllerAdvice;
 import org.springframework.web.bind.annotation.ExceptionHandler;
 import org.springframework.web.method.ControllerAdviceBean;
 
-/** Which answer an exception gets, and whether the application has an answer of its own. */
+/** Finds the answer to an exception, and whether the application has a handler for refusals. */
 public final class Refusals {
   /*
-   * Many applications have a handler that makes 500 of every Exception. It must not swallow refusals.
-   * A handler that names RateLimitedException was written for them, and is asked.
+   * Many applications have a handler that answers every Exception with 500. It must not get refusals.
+   * A handler that names RateLimitedException was written for them, and does get them.
    */
   private static final String OURS = "dev.sluice.spring.webflux.";
-  private static final int DEEPEST = 16; // a chain of causes may be a ring
+  private static final int DEEPEST = 16; // causes can be circular
 
   private final Supplier<List<ControllerAdviceBean>> advice;
   private final ConcurrentHashMap<Class<?>, Boolean> known = new ConcurrentHashMap<>();
 
   public Refusals(ApplicationContext beans) {
-    // Looked for with the first refusal: filters are made long before advice.
+    // Looked up with the first refusal, because filters are created before advice.
     this.advice = SingletonSupplier.of(() -> naming(beans));
   }
 
@@ -47,12 +47,12 @@ public final class Refusals {
     return found;
   }
 
-  /** The refusal that an exception is, or that caused it; else null. */
+  /** The refusal among an exception and its causes, or null. */
   public static @Nullable RefusedCall refusalIn(Throwable error) {
     return find(error, RefusedCall.class);
   }
 
-  /** The answer to an exception of ours, or null. */
+  /** The answer to an exception of Sluice among an exception and its causes, or null. */
   public static @Nullable Answer answerTo(Throwable error) {
     RefusedCall refusal = refusalIn(error);
     if (refusal != null) {
@@ -74,7 +74,7 @@ public final class Refusals {
   }
 
   /**
-   * Whether the application answers refusals itself.
+   * Whether the application has a handler for refusals of this controller.
    *
    * @param controller the class whose method was called; null for a route
    */
@@ -83,7 +83,7 @@ public final class Refusals {
         || advice.get().stream().anyMatch(each -> each.isApplicableToBeanType(controller));
   }
 
-  /** Whether any advice of the application answers refusals, if only of some controllers. */
+  /** Whether the application has a handler for refusals of any controller. */
   public boolean areNamed() {
     return !advice.get().isEmpty();
   }

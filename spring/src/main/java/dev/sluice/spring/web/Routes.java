@@ -15,11 +15,11 @@ import org.springframework.web.util.pattern.PathPattern;
 import org.springframework.web.util.pattern.PathPatternParser;
 import org.springframework.web.util.pattern.PatternParseException;
 
-/** The paths that filters limit. Immutable. */
+/** The routes of {@code sluice.routes}. Immutable. */
 public final class Routes {
   /*
-   * All routes that match count, as one call; the facet `route` is the pattern of the most specific
-   * one, never the path itself. PathReading says what matches.
+   * All routes that match a request are one call. The facet `route` is the pattern of the most
+   * specific one, never the path itself. PathReading decides what matches.
    */
   private static final PathPatternParser IGNORING_CASE = ignoringCase();
 
@@ -33,7 +33,7 @@ public final class Routes {
     }
   }
 
-  /** The routes of a request: their rules, and the most specific pattern. */
+  /** The rules of all matching routes, and the most specific pattern. */
   public record Match(List<String> rules, String pattern) {}
 
   private Routes(List<Parsed> all) {
@@ -76,7 +76,7 @@ public final class Routes {
       Set<String> methods = new TreeSet<>();
       route.methods().forEach(method -> methods.add(method.toUpperCase(Locale.ROOT)));
       if (methods.contains("GET")) {
-        methods.add("HEAD"); // Spring gives it to the handlers of GET
+        methods.add("HEAD"); // Spring passes it to the handlers of GET
       }
       return new Parsed(
           PathPatternParser.defaultInstance.parse(path),
@@ -107,7 +107,7 @@ public final class Routes {
     if (patterns.isEmpty()) {
       return null;
     }
-    // Other readings count, but they do not choose the account.
+    // A pattern that matches the unchanged path is preferred: another spelling must not choose it.
     PathPattern best =
         Collections.min(
             patterns,

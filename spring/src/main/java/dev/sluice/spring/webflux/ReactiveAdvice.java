@@ -12,7 +12,7 @@ import org.springframework.http.ResponseEntity;
 import org.springframework.web.bind.annotation.ControllerAdvice;
 import org.springframework.web.bind.annotation.ExceptionHandler;
 
-/** Answers what is thrown in controllers of WebFlux, where only advice sees it. */
+/** Answers refusals that WebFlux controllers throw; only controller advice sees those. */
 public abstract class ReactiveAdvice implements Ordered {
 
   static ResponseEntity<byte[]> entity(Answer answer) {
@@ -24,7 +24,7 @@ public abstract class ReactiveAdvice implements Ordered {
         .body(answer.body().getBytes(StandardCharsets.UTF_8));
   }
 
-  /** First, so that nobody swallows them; last if the application answers them itself. */
+  /** The first advice, so that no general handler swallows refusals; last if one names them. */
   @ControllerAdvice
   public static class OfRefusals extends ReactiveAdvice {
     private final Refusals refusals;
@@ -44,7 +44,7 @@ public abstract class ReactiveAdvice implements Ordered {
     }
   }
 
-  /** Always first: the application cannot name them. */
+  /** Always the first advice: the application has no access to the exception. */
   @ControllerAdvice
   public static class OfUncountable extends ReactiveAdvice {
     @ExceptionHandler(UncountableException.class)

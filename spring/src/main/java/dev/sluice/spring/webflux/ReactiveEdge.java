@@ -17,10 +17,10 @@ import org.springframework.web.server.ServerWebExchange;
 import org.springframework.web.server.WebSession;
 import reactor.core.publisher.Mono;
 
-/** A request of WebFlux. */
+/** A WebFlux request. */
 public final class ReactiveEdge implements EdgeRequest {
   private static final String BALANCES = ReactiveEdge.class.getName() + ".balances";
-  private static final String TOLD = ReactiveEdge.class.getName() + ".told";
+  private static final String SENT = ReactiveEdge.class.getName() + ".sent";
   private static final String REFUSED = ReactiveEdge.class.getName() + ".refused";
   static final String ROUTE = ReactiveEdge.class.getName() + ".route";
 
@@ -35,7 +35,7 @@ public final class ReactiveEdge implements EdgeRequest {
     this.session = session;
   }
 
-  /** The request with its user and its session, neither of which is known at once. */
+  /** The request with its user and its session, which both have to be awaited. */
   static Mono<EdgeRequest> of(ServerWebExchange exchange, boolean withSession) {
     Mono<Optional<Principal>> user =
         exchange.<Principal>getPrincipal().map(Optional::of).defaultIfEmpty(Optional.empty());
@@ -47,7 +47,7 @@ public final class ReactiveEdge implements EdgeRequest {
         user, session, (u, s) -> new ReactiveEdge(exchange, u.orElse(null), s.orElse(null)));
   }
 
-  /** The request among the arguments of a method, with what of it is known at once. */
+  /** The request among the arguments of a method; user and session only if they are ready. */
   public static @Nullable EdgeRequest among(@Nullable Object[] arguments) {
     for (Object argument : arguments) {
       if (argument instanceof ServerWebExchange exchange) {
@@ -76,7 +76,7 @@ public final class ReactiveEdge implements EdgeRequest {
 
   @Override
   public List<String> headers(String name) {
-    // HttpHeaders is a map in Spring 6 and none in 7: this is what they have in common.
+    // HttpHeaders is a Map in Spring 6 but not in 7; forEach exists in both.
     List<String> values = new ArrayList<>(1);
     exchange
         .getRequest()
@@ -118,34 +118,34 @@ public final class ReactiveEdge implements EdgeRequest {
   }
 
   @Override
-  public void tell(Map<String, String> headers) {
+  public void setHeaders(Map<String, String> headers) {
     if (!exchange.getResponse().isCommitted()) {
       headers.forEach(exchange.getResponse().getHeaders()::set);
-      exchange.getAttributes().put(TOLD, headers);
+      exchange.getAttributes().put(SENT, headers);
     }
   }
 
   /**
-   * At the last moment, because whoever answers the refusal may clear or set header fields; and
-   * only if the answer says no, because the application may have caught the refusal.
+   * Sets them just before the answer is committed, because an exception handler may clear or set
+   * header fields. Only if the status is an error: the application may have caught the refusal.
    */
   @Override
-  public void refuse(Map<String, String> headers) {
+  public void setHeadersOfRefusal(Map<String, String> headers) {
     if (exchange.getAttributes().put(REFUSED, headers) == null) {
-      exchange.getResponse().beforeCommit(() -> Mono.fromRunnable(this::tellRefusal));
+      exchange.getResponse().beforeCommit(() -> Mono.fromRunnable(this::addHeadersOfRefusal));
     }
   }
 
-  private void tellRefusal() {
+  private void addHeadersOfRefusal() {
     ServerHttpResponse response = exchange.getResponse();
     HttpStatusCode status = response.getStatusCode();
     if (status != null && status.isError()) {
-      Map<String, String> told = exchange.getAttributeOrDefault(TOLD, Map.of());
+      Map<String, String> sent = exchange.getAttributeOrDefault(SENT, Map.of());
       Map<String, String> refused = exchange.getAttributeOrDefault(REFUSED, Map.of());
       refused.forEach(
           (name, value) -> {
             String now = response.getHeaders().getFirst(name);
-            if (now == null || now.equals(told.get(name))) {
+            if (now == null || now.equals(sent.get(name))) {
               response.getHeaders().set(name, value);
             }
           });

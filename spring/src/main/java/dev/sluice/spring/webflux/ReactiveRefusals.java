@@ -10,11 +10,11 @@ import org.springframework.web.reactive.HandlerResultHandler;
 import org.springframework.web.server.ServerWebExchange;
 import reactor.core.publisher.Mono;
 
-/** Answers requests that a route of WebFlux refused, as if a controller had thrown the refusal. */
+/** Answers requests that a route refused, as if a WebFlux controller had thrown the refusal. */
 public final class ReactiveRefusals {
   /*
-   * Spring's dispatcher asks the advice for exceptions that come before any handler. A refusal in a
-   * filter does not reach the dispatcher, so the same is done here.
+   * Spring's dispatcher passes exceptions to controller advice. A refusal in a filter does not reach
+   * the dispatcher, so this class does the same.
    */
   private final Refusals refusals;
   private final ObjectProvider<HandlerAdapter> adapters;
@@ -33,7 +33,7 @@ public final class ReactiveRefusals {
     if (!refusals.areHandled(null)) {
       return ReactiveRouteFilter.write(refusal.answer(), exchange);
     }
-    return Mono.defer(() -> asked(refusal, exchange))
+    return Mono.defer(() -> handled(refusal, exchange))
         .flatMap(result -> write(result, exchange))
         .onErrorResume(
             error ->
@@ -42,7 +42,7 @@ public final class ReactiveRefusals {
                     : ReactiveRouteFilter.write(refusal.answer(), exchange));
   }
 
-  private Mono<HandlerResult> asked(RefusedCall refusal, ServerWebExchange exchange) {
+  private Mono<HandlerResult> handled(RefusedCall refusal, ServerWebExchange exchange) {
     Mono<HandlerResult> result = Mono.error(refusal);
     for (HandlerAdapter adapter : adapters.orderedStream().toList()) {
       if (adapter instanceof DispatchExceptionHandler handler) {
@@ -58,6 +58,7 @@ public final class ReactiveRefusals {
         return handler.handleResult(exchange, result);
       }
     }
-    return Mono.error(new IllegalStateException("nobody writes " + result.getReturnValue()));
+    return Mono.error(
+        new IllegalStateException("no HandlerResultHandler for " + result.getReturnValue()));
   }
 }

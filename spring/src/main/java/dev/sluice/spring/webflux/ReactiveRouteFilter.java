@@ -24,7 +24,7 @@ import org.springframework.web.server.WebFilter;
 import org.springframework.web.server.WebFilterChain;
 import reactor.core.publisher.Mono;
 
-/** Limits paths in WebFlux, and lets annotated methods find their request. */
+/** Limits the paths of {@code sluice.routes}, and gives annotated methods their request. */
 public final class ReactiveRouteFilter implements WebFilter, Ordered {
   private final Routes routes;
   private final BooleanSupplier ignoresCase;
@@ -81,7 +81,7 @@ public final class ReactiveRouteFilter implements WebFilter, Ordered {
         .map(
             decision -> {
               if (decision.allowed()) {
-                gate.tell(edge, List.of(decision));
+                gate.setHeaders(edge, List.of(decision));
                 return rest;
               }
               return refusals.refuse(gate.refused(match.rules(), decision, edge), exchange);

@@ -351,7 +351,7 @@ class StartCheckTest {
         .hasStackTraceContaining(
             "Login.other: forgive is 'login+member', and rule 'Login' does not count by that"
                 + " (expected: one of [login, login+ip, ip, peer])")
-        .hasStackTraceContaining("Login.always: forgive is there without count = ON_FAILURE")
+        .hasStackTraceContaining("Login.always: forgive is set without count = ON_FAILURE")
         .satisfies(e -> assertThat(e).message().doesNotContain("Login.good"));
   }
 
@@ -392,7 +392,8 @@ class StartCheckTest {
                     "sluice.rules.Login.limit=3 per 30m",
                     "sluice.routes[0].path=/login",
                     "sluice.routes[0].rule=Login"))
-        .hasStackTraceContaining("sluice.routes[0]: rule 'Login' counts by 'login', which nobody");
+        .hasStackTraceContaining(
+            "sluice.routes[0]: rule 'Login' counts by 'login', which nothing supplies");
   }
 
   @Test
@@ -408,7 +409,7 @@ class StartCheckTest {
                     "sluice.routes[0].path=/api",
                     "sluice.routes[0].rule=Api"))
         .hasStackTraceContaining(
-            "rule 'Api': an override or exemption looks at 'pi', which nobody");
+            "rule 'Api': an override or exemption compares 'pi', which nothing supplies");
   }
 
   @Test

@@ -192,7 +192,7 @@ class StartFailureTest {
     checkFails(
         output,
         Plain.class,
-        "Sluice cannot start:\n  sluice.require-store is true, and Redis does not count: ",
+        "Sluice cannot start:\n  sluice.require-store is true, and Redis does not answer: ",
         "Start Redis, or correct sluice.store.",
         "sluice.store=redis://127.0.0.1:1",
         "sluice.require-store=true",
