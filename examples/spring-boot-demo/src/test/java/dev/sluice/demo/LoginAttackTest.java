@@ -175,8 +175,7 @@ class LoginAttackTest {
 
   /** Who is locked, by what it is counted by, and for how long. */
   private String locked() {
-    List<Restriction> locks =
-        shop.bean(Limiter.class).locks(null, 1_000, null).toCompletableFuture().join().locks();
+    List<Restriction> locks = shop.bean(Limiter.class).locks(null, 1_000, null).locks();
     Map<String, Integer> counted = new TreeMap<>();
     for (Restriction lock : locks) {
       String facets = String.join("+", lock.account().identity().facets().keySet());
