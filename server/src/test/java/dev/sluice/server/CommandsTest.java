@@ -163,7 +163,7 @@ class CommandsTest {
     assertThat(run("locks", "list", "--url", sluice.url(), "--token", "wrong").err())
         .contains("admin token: not the one of this service", "the token came from --token;");
     assertThat(run("locks", "list", "--url", sluice.url()).err())
-        .contains("needs the admin token", "give it with --token or SLUICE_ADMIN_TOKEN");
+        .contains("needs the admin token", "pass the token with --token or SLUICE_ADMIN_TOKEN");
     assertThat(run("locks", "list", "--url", "http://127.0.0.1:" + Program.freePort()).err())
         .contains(
             "no service at http://127.0.0.1:",

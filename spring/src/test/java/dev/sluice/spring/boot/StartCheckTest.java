@@ -392,7 +392,8 @@ class StartCheckTest {
                     "sluice.rules.Login.limit=3 per 30m",
                     "sluice.routes[0].path=/login",
                     "sluice.routes[0].rule=Login"))
-        .hasStackTraceContaining("sluice.routes[0]: rule 'Login' counts by 'login', which nobody");
+        .hasStackTraceContaining(
+            "sluice.routes[0]: rule 'Login' counts by 'login', which nothing supplies");
   }
 
   @Test
