@@ -154,7 +154,8 @@ class RedisAwayIT {
     try (Program service = serve(Program.freePort(), "--require-store")) {
       assertThat(service.await(60)).isEqualTo(1);
       assertThat(service.printed())
-          .contains("sluice: not started, because --require-store is set: Redis at 127.0.0.1:")
+          .contains(
+              "sluice: not started, because --require-store is set and Redis does not answer: Redis at 127.0.0.1:")
           .contains("cannot be reached")
           .doesNotContain("Sluice listens", "\tat ");
     }
