@@ -1,6 +1,10 @@
 package dev.sluice.internal;
 
-/** The bounds of a call. A call over a bound is refused before anything is looked up or counted. */
+/**
+ * The bounds of calls and of what rules are made of. A call over a bound is refused before anything
+ * is looked up or counted; a rule over a bound is not built. Bounds of a single kind of limit are
+ * in {@code Limit}.
+ */
 public final class Bounds {
   /** Facets of the identity of a call. */
   public static final int MOST_FACETS = 16;

@@ -109,6 +109,7 @@ final class RuleReader {
     return findings.size() == before ? rule : null;
   }
 
+  /** Reads every value, also after a mistake, so that all mistakes are reported at once. */
   private @Nullable Rule rule() {
     List<String> by = by();
     Terms terms = terms(section, null);

@@ -27,6 +27,7 @@ public final class RuleJson {
     json.writeStringField("mode", rule.enforced() ? "enforce" : "shadow");
     json.writeStringField("missing", lower(rule.missing()));
     json.writeStringField("onStoreFailure", lower(rule.onStoreFailure()));
+    json.writeBooleanField("colocate", rule.colocate());
     json.writeArrayFieldStart("overrides");
     for (Rule.Special override : rule.overrides()) {
       json.writeStartObject();
