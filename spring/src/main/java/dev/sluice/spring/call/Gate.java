@@ -183,12 +183,12 @@ public final class Gate {
   }
 
   /** The exception for a refused call. Whoever answers the request, the headers are sent. */
-  public RefusedCall refused(List<String> rules, Decision denied, @Nullable EdgeRequest request) {
+  public RefusedCall refused(List<String> names, Decision denied, @Nullable EdgeRequest request) {
     Answer answer = refusal(request, denied);
     if (request != null) {
       request.setHeadersOfRefusal(answer.headers());
     }
-    return new RefusedCall(rules, denied, answer);
+    return new RefusedCall(names, denied, answer);
   }
 
   /** The answer to a refused request. */
