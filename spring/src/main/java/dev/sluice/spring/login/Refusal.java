@@ -14,6 +14,9 @@ import org.jspecify.annotations.Nullable;
  * @param until when the next login can pass, in milliseconds since the epoch; null if not known
  */
 record Refusal(String message, @Nullable Long until) {
+  /** A decision is at most so old when its wait is added to the clock. */
+  private static final Duration MEASURED_BEFORE = Duration.ofSeconds(1);
+
   static Refusal of(Decision decision, Instant now) {
     Optional<Duration> wait = decision.retryAfter().filter(left -> !left.isZero());
     if (wait.isEmpty()) {
@@ -28,7 +31,8 @@ record Refusal(String message, @Nullable Long until) {
   /**
    * When a login passes again, in whole milliseconds, rounded up: the later of the lock's end and
    * the end of the wait. A lock that is shorter than the limit's window ends before the limit has
-   * room for another try.
+   * room for another try. A wait that ends with the lock is the lock's own: it was measured a moment
+   * before, so the lock's end is exact, and the same on every page.
    */
   static Instant passesAt(Decision decision, Instant now) {
     Instant afterWait =
@@ -36,7 +40,10 @@ record Refusal(String message, @Nullable Long until) {
             .plus(decision.retryAfter().orElse(Duration.ZERO))
             .plusNanos(999_999)
             .truncatedTo(ChronoUnit.MILLIS);
-    return decision.restrictedUntil().filter(lock -> lock.isAfter(afterWait)).orElse(afterWait);
+    return decision
+        .restrictedUntil()
+        .filter(lock -> lock.isAfter(afterWait.minus(MEASURED_BEFORE)))
+        .orElse(afterWait);
   }
 
   LoginRefusedException toException() {
