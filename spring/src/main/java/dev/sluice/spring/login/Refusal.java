@@ -31,8 +31,8 @@ record Refusal(String message, @Nullable Long until) {
   /**
    * When a login passes again, in whole milliseconds, rounded up: the later of the lock's end and
    * the end of the wait. A lock that is shorter than the limit's window ends before the limit has
-   * room for another try. A wait that ends with the lock is the lock's own: it was measured a moment
-   * before, so the lock's end is exact, and the same on every page.
+   * room for another try. A wait that ends with the lock is the lock's own: it was measured a
+   * moment before, so the lock's end is exact, and the same on every page.
    */
   static Instant passesAt(Decision decision, Instant now) {
     Instant afterWait =
