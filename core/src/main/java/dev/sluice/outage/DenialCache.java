@@ -52,7 +52,7 @@ public final class DenialCache extends ForwardingStore {
   /** How long a denial is cached at most, by default. */
   public static final Duration LONGEST = Duration.ofMillis(800);
 
-  /** An upper bound for the text of an account. */
+  /** The most characters that the name of an account in an announcement can have. */
   private static final int LONGEST_TEXT = 32 * 1_024;
 
   private static final long MOST_KNOWN = 100_000;

@@ -316,7 +316,7 @@ public final class AdminRoutes {
             balance.locked() ? ", locked until " + until : "");
   }
 
-  /** Reads accounts, also if the identity names only some of the rule's accounts. */
+  /** Reads those accounts of the rule that the identity has all facets for. */
   private CompletionStage<Decision> look(Target target) {
     return edge.limiter()
         .inspectAsync(target.rule.name(), target.identity)

@@ -58,7 +58,7 @@ public final class Expressions {
                 .map(near -> Text.didYouMean("#" + near))
                 .orElseGet(() -> "expected: one of " + known);
         throw new IllegalStateException(
-            "%s: expression %s: no argument '#%s' (%s)"
+            "%s: expression %s uses '#%s', but the method has no such parameter (%s)"
                     .formatted(place, Text.quoted(text), variable, hint)
                 + (names == null ? "; argument names need javac -parameters" : ""));
       }

@@ -301,7 +301,8 @@ class StartCheckTest {
   @Test
   void everyMistakeIsToldAtOnce() {
     assertThatThrownBy(() -> start(Inactive.class, RULE, BY))
-        .hasStackTraceContaining("no argument '#palyer' (did you mean '#player'?)")
+        .hasStackTraceContaining(
+            "uses '#palyer', but the method has no such parameter (did you mean '#player'?)")
         .hasStackTraceContaining("Board.anonymous: rule 'SecureMiniGame' counts by 'player'")
         .hasStackTraceContaining("Board.fixed: @RateLimit has no effect on a final method");
   }
