@@ -48,10 +48,11 @@ public final class Limiter implements AutoCloseable {
 
   private Limiter(Builder builder) {
     this.store = builder.store;
-    this.source = builder.source;
+    this.source = store.rules(builder.source);
     this.clock = builder.clock;
-    this.listener =
-        builder.listeners.isEmpty() ? null : new AllListeners(List.copyOf(builder.listeners));
+    List<LimiterListener> listeners = new ArrayList<>(builder.listeners);
+    store.listener().ifPresent(listeners::add);
+    this.listener = listeners.isEmpty() ? null : new AllListeners(listeners);
     this.owner = builder.owner;
   }
 

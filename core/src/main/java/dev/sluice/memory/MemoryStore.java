@@ -16,6 +16,7 @@ import dev.sluice.internal.Durations;
 import dev.sluice.store.CallName;
 import dev.sluice.store.Charge;
 import dev.sluice.store.Plan;
+import dev.sluice.store.SharedData;
 import dev.sluice.store.Store;
 import dev.sluice.store.StoreFullException;
 import dev.sluice.store.Verdict;
@@ -59,6 +60,7 @@ public final class MemoryStore implements Store {
   private volatile Form lastForm = Form.NONE;
   private final Register<String, Seen> calls;
   private final Register<Take, Done> settled;
+  private final MemoryData data;
 
   /** The identity of a receipt. */
   private record Take(String id, long takenAtMicros, List<Account> accounts) {}
@@ -76,6 +78,7 @@ public final class MemoryStore implements Store {
     this.vault = new Vault(mostAccounts);
     this.calls = new Register<>("calls with an id", mostRemembered);
     this.settled = new Register<>("settled receipts", mostRemembered);
+    this.data = new MemoryData(clock);
   }
 
   /** A store of one million accounts on the system's clock. */
@@ -502,6 +505,11 @@ public final class MemoryStore implements Store {
     int total = all.size();
     all.removeIf(lock -> LockPage.Place.of(lock).compareTo(from) <= 0);
     return CompletableFuture.completedFuture(LockPage.of(all, total, limit));
+  }
+
+  @Override
+  public SharedData sharedData() {
+    return data;
   }
 
   @Override

@@ -1,9 +1,11 @@
 package dev.sluice.store;
 
 import dev.sluice.Account;
+import dev.sluice.LimiterListener;
 import dev.sluice.LockPage;
 import dev.sluice.Receipt;
 import dev.sluice.Restriction;
+import dev.sluice.RuleSource;
 import dev.sluice.Settled;
 import dev.sluice.Settlement;
 import java.time.Duration;
@@ -64,6 +66,21 @@ public abstract class ForwardingStore implements Store {
   @Override
   public long foreignValues() {
     return store.foreignValues();
+  }
+
+  @Override
+  public SharedData sharedData() {
+    return store.sharedData();
+  }
+
+  @Override
+  public Optional<LimiterListener> listener() {
+    return store.listener();
+  }
+
+  @Override
+  public RuleSource rules(RuleSource source) {
+    return store.rules(source);
   }
 
   @Override

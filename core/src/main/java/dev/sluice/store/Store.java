@@ -3,9 +3,11 @@ package dev.sluice.store;
 import dev.sluice.Account;
 import dev.sluice.Decision;
 import dev.sluice.IdReusedException;
+import dev.sluice.LimiterListener;
 import dev.sluice.LockPage;
 import dev.sluice.Receipt;
 import dev.sluice.Restriction;
+import dev.sluice.RuleSource;
 import dev.sluice.Settled;
 import dev.sluice.Settlement;
 import dev.sluice.internal.Stages;
@@ -107,6 +109,25 @@ public interface Store extends AutoCloseable {
   /** How many values under the keys of this store were not written by Sluice and were replaced. */
   default long foreignValues() {
     return 0;
+  }
+
+  /** The data that the nodes of this store share beside the accounts. */
+  SharedData sharedData();
+
+  /**
+   * The listener of this store, which receives the decisions of every limiter on it; empty if it
+   * has none.
+   */
+  default Optional<LimiterListener> listener() {
+    return Optional.empty();
+  }
+
+  /**
+   * The rules for a limiter on this store: those of a source, with what this store changes in them,
+   * such as overrides that operators made.
+   */
+  default RuleSource rules(RuleSource source) {
+    return source;
   }
 
   @Override

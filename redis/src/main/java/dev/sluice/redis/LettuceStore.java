@@ -19,6 +19,7 @@ import dev.sluice.redis.wire.Sender;
 import dev.sluice.redis.wire.StoreFault;
 import dev.sluice.store.Charge;
 import dev.sluice.store.Plan;
+import dev.sluice.store.SharedData;
 import dev.sluice.store.Store;
 import java.time.Duration;
 import java.time.Instant;
@@ -328,6 +329,11 @@ final class LettuceStore implements Store {
   @Override
   public CompletionStage<LockPage> locks(@Nullable String rule, int limit, @Nullable String after) {
     return operators.locks(rule, limit, after, sender.estimatedNow());
+  }
+
+  @Override
+  public SharedData sharedData() {
+    return operators.data();
   }
 
   @Override

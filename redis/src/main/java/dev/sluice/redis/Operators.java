@@ -30,6 +30,7 @@ final class Operators implements AutoCloseable {
   private final Spread spread;
   private final LockIndex locks;
   private final EvictionWatch eviction;
+  private final RedisData data;
 
   Operators(Topology topology, Sender sender) {
     this.topology = topology;
@@ -37,6 +38,7 @@ final class Operators implements AutoCloseable {
     this.spread = new Spread(topology);
     this.locks = new LockIndex(topology, spread, PATIENCE);
     this.eviction = new EvictionWatch(topology);
+    this.data = new RedisData(topology);
   }
 
   /** How accounts are spread over partitions. */
@@ -111,6 +113,10 @@ final class Operators implements AutoCloseable {
     return sender.foreignValues() + locks.foreignValues();
   }
 
+  RedisData data() {
+    return data;
+  }
+
   RefundChannel refunds() {
     return new RefundChannel(topology);
   }
@@ -118,5 +124,6 @@ final class Operators implements AutoCloseable {
   @Override
   public void close() {
     topology.close();
+    data.close();
   }
 }

@@ -46,6 +46,9 @@ public final class Keyspace {
   /** The key of the record which libraries are in use. */
   public static final String LIBRARIES = "s2:libraries";
 
+  /** The prefix of the data that nodes share beside the accounts. */
+  public static final String DATA = "s2:data:";
+
   /** The keyspace of a Redis that is no Cluster. */
   public static final Keyspace UNKEYED = new Keyspace(0);
 
