@@ -201,20 +201,9 @@ final class RedisData implements SharedData, AutoCloseable {
               if (late || !fault.kind().equals("disconnected")) {
                 return CompletableFuture.failedFuture(fault);
               }
-              CompletableFuture<T> again = new CompletableFuture<>();
-              topology.soon(
-                  RETRY_PAUSE,
-                  () ->
-                      attempt(question, sinceNanos)
-                          .whenComplete(
-                              (answer, failure) -> {
-                                if (failure == null) {
-                                  again.complete(answer);
-                                } else {
-                                  again.completeExceptionally(failure);
-                                }
-                              }));
-              return again;
+              CompletableFuture<@Nullable Void> paused = new CompletableFuture<>();
+              topology.soon(RETRY_PAUSE, () -> paused.complete(null));
+              return paused.thenCompose(done -> attempt(question, sinceNanos));
             });
   }
 
