@@ -33,10 +33,7 @@ public record Call(
   public Call {
     Objects.requireNonNull(identity, "identity");
     Objects.requireNonNull(intent, "intent");
-    if (rules.size() > Bounds.MOST_RULES) {
-      throw InvalidValueException.of(
-          "rules", "%,d".formatted(rules.size()), "at most %d".formatted(Bounds.MOST_RULES));
-    }
+    Bounds.checkRuleCount(rules.size());
     rules = List.copyOf(rules);
     if (rules.isEmpty()) {
       throw InvalidValueException.of("rules", "none", "at least one");
@@ -56,7 +53,7 @@ public record Call(
     }
     costs = Map.copyOf(costs);
     if (id != null) {
-      checkId(id);
+      Bounds.checkId(id);
     }
   }
 
@@ -111,16 +108,5 @@ public record Call(
   /** The same call as a reservation, to be settled later: see {@link Intent#RESERVE}. */
   public Call reserving() {
     return new Call(rules, identity, cost, costs, id, Intent.RESERVE);
-  }
-
-  private static void checkId(String id) {
-    boolean good = !id.isEmpty() && id.length() <= Bounds.LONGEST_ID;
-    for (int i = 0; good && i < id.length(); i++) {
-      good = id.charAt(i) > ' ' && id.charAt(i) < 0x7f;
-    }
-    if (!good) {
-      throw InvalidValueException.of(
-          "id", Text.quoted(id), "1 to %d visible ASCII characters".formatted(Bounds.LONGEST_ID));
-    }
   }
 }

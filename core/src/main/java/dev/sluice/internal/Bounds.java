@@ -37,4 +37,24 @@ public final class Bounds {
   public static final int LONGEST_REASON = 256;
 
   private Bounds() {}
+
+  /** Throws if a call names more rules than it may. */
+  public static void checkRuleCount(int count) {
+    if (count > MOST_RULES) {
+      throw InvalidValueException.of(
+          "rules", "%,d".formatted(count), "at most %d".formatted(MOST_RULES));
+    }
+  }
+
+  /** Throws if the id of a call is empty, too long or not visible ASCII. */
+  public static void checkId(String id) {
+    boolean good = !id.isEmpty() && id.length() <= LONGEST_ID;
+    for (int i = 0; good && i < id.length(); i++) {
+      good = id.charAt(i) > ' ' && id.charAt(i) < 0x7f;
+    }
+    if (!good) {
+      throw InvalidValueException.of(
+          "id", Text.quoted(id), "1 to %d visible ASCII characters".formatted(LONGEST_ID));
+    }
+  }
 }

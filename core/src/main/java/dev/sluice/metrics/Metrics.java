@@ -8,6 +8,7 @@ import dev.sluice.Rules;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 
@@ -108,7 +109,8 @@ public final class Metrics {
       String meter, String rule, String outcome, String countedBy, boolean locked) {}
 
   /**
-   * The counters to increment for a decision: one for each rule that the call named.
+   * The counters to increment for a decision: one for each rule that the call named. A rule that
+   * was named twice takes once, so it also counts once.
    *
    * @param rules the rules in force; an unknown name counts as an enforced rule
    * @param called the rules that the call named
@@ -117,8 +119,9 @@ public final class Metrics {
     String outcome = outcome(decision);
     String by = countedBy(decision.countedBy());
     boolean locked = decision.locked();
-    List<Count> counts = new ArrayList<>(called.size());
-    for (String name : called) {
+    Collection<String> distinct = called.size() == 1 ? called : new LinkedHashSet<>(called);
+    List<Count> counts = new ArrayList<>(distinct.size());
+    for (String name : distinct) {
       Rule rule = rules.find(name);
       counts.add(
           rule == null || rule.enforced()

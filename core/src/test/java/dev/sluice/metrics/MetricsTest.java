@@ -2,6 +2,7 @@ package dev.sluice.metrics;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.sluice.Balance;
 import dev.sluice.Call;
 import dev.sluice.Decision;
 import dev.sluice.Decision.CountedBy;
@@ -46,6 +47,20 @@ class MetricsTest {
           .containsExactly(
               new Count("sluice.decisions", "Login", "denied", "store", true),
               new Count("sluice.decisions", "Daily", "denied", "store", true));
+    }
+  }
+
+  @Test
+  void ruleThatIsNamedTwiceTakesOnceAndCountsOnce() {
+    try (Limiter limiter = Limiter.owning(MemoryStore.create(), RULES)) {
+      Call call = Call.of(List.of("Daily", "Trial", "Daily", "Trial"), ANN);
+      Decision decision = limiter.decide(call);
+
+      assertThat(decision.balances()).extracting(Balance::remaining).containsExactly(8L, 0L);
+      assertThat(counts(call, decision))
+          .containsExactly(
+              new Count("sluice.decisions", "Daily", "allowed", "store", false),
+              new Count("sluice.shadow.decisions", "Trial", "allowed", "store", false));
     }
   }
 

@@ -116,6 +116,17 @@ class BoundsTest {
     assertThat(refused(call)).containsExactly("rules: %,d (expected: 1 to 32)".formatted(count));
   }
 
+  @Test
+  void moreThan32RulesAreRefusedAtTheGateToo() {
+    String before = decisions();
+
+    Sluice.Answer answer = sluice.get("/v1/gate/" + "Login,".repeat(32) + "Login?login=ann");
+
+    assertThat(answer.status()).isEqualTo(400);
+    assertThat(answer.errors()).containsExactly("rules: 33 (expected: at most 32)");
+    assertThat(decisions()).isEqualTo(before);
+  }
+
   @ParameterizedTest
   @ValueSource(ints = {33, 10_000})
   void moreThan32CostsAreRefused(int count) {

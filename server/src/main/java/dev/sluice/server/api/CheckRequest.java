@@ -100,7 +100,10 @@ public final class CheckRequest {
   private static @Nullable String checkedId(JsonInput input) throws IOException {
     String id = input.string("id", Bounds.LONGEST_ID);
     try {
-      return id == null ? null : Call.of("x", SOMEBODY).withId(id).id();
+      if (id != null) {
+        Bounds.checkId(id);
+      }
+      return id;
     } catch (IllegalArgumentException e) {
       input.error(String.valueOf(e.getMessage()));
       return null;
@@ -190,10 +193,7 @@ public final class CheckRequest {
 
   /** Refuses names of which one is no rule, or that are too many. */
   static void checkKnown(List<String> names, Rules rules) {
-    if (names.size() > Bounds.MOST_RULES) {
-      throw new BadInput(
-          "rules: %,d (expected: at most %d)".formatted(names.size(), Bounds.MOST_RULES));
-    }
+    Bounds.checkRuleCount(names.size());
     List<String> errors = new ArrayList<>();
     unknown(names, rules, errors);
     if (!errors.isEmpty()) {
