@@ -89,6 +89,12 @@ public record Settlement(@Nullable Long cost, Map<String, Long> costs, Set<Strin
    * Throws if no rule of the call counts by the facets to forgive. Also throws if they are only the
    * client address: an attacker could log in to an account of its own between two guesses, and so
    * clear the usage of its address.
+   *
+   * <p>What the receipt counted by can always be forgiven, also if its rule is gone. The rules in
+   * force say two things that no receipt does: which facets hold client addresses, and what its
+   * rules would count by if the call had had more facets.
+   *
+   * @param rules the rules in force
    */
   void checkForgiven(Receipt receipt, Rules rules) {
     List<String> known = forgiven.isEmpty() ? List.of() : combinations(receipt, rules);

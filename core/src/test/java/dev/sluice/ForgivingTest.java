@@ -8,6 +8,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
@@ -127,6 +128,33 @@ class ForgivingTest {
 
       Settlement both = new Settlement(0L, Map.of(), Set.of("login", "device"));
       assertThat(skipping.settle(receipt, both).done()).isTrue();
+    }
+  }
+
+  @Test
+  void receiptOfARuleThatIsGoneForgivesByItsOwnAccounts() {
+    Rules before = limiter.rules();
+    AtomicReference<Rules> inForce = new AtomicReference<>(before);
+    RuleSource source = inForce::get;
+    try (Limiter changing = Limiter.owning(MemoryStore.create(), source)) {
+      changing.decide("Login", ANN);
+      Receipt receipt =
+          ((Decision.Allowed) changing.decide(Call.of("Login", ANN).reserving())).receipt();
+      inForce.set(Rules.of(List.of(), List.copyOf(before.facets().values())));
+
+      assertThatThrownBy(
+              () -> changing.settle(receipt, Settlement.GIVEN_BACK.forgiving("login", "ip")))
+          .hasMessageStartingWith("forgive: 'ip' is the client's address alone");
+      assertThatThrownBy(() -> changing.settle(receipt, Settlement.GIVEN_BACK.forgiving("lgin")))
+          .hasMessage(
+              "forgive: no rule of the call counts by 'lgin' (expected: one of ip+login, login, ip)");
+      Settlement good = Settlement.GIVEN_BACK.forgiving("login", "login+ip");
+      assertThat(changing.settle(receipt, good).done()).isTrue();
+
+      inForce.set(before);
+      assertThat(changing.decide(Call.of("Login", ANN).peeking()).balances())
+          .extracting(Balance::remaining)
+          .containsExactly(3L, 3L, 2L);
     }
   }
 
