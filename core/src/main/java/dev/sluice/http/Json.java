@@ -1,5 +1,6 @@
 package dev.sluice.http;
 
+import dev.sluice.internal.Text;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
@@ -17,7 +18,7 @@ final class Json {
 
   void member(String name, String value) {
     name(name);
-    string(value);
+    text.append(Text.json(value));
   }
 
   void member(String name, @Nullable Long value) {
@@ -35,30 +36,14 @@ final class Json {
     text.append('[');
     for (int i = 0; i < values.size(); i++) {
       text.append(i == 0 ? "" : ",");
-      string(values.get(i));
+      text.append(Text.json(values.get(i)));
     }
     text.append(']');
   }
 
   private void name(String name) {
     text.append(text.length() == 1 ? "" : ",");
-    string(name);
-    text.append(':');
-  }
-
-  private void string(String value) {
-    text.append('"');
-    for (int i = 0; i < value.length(); i++) {
-      char c = value.charAt(i);
-      if (c == '"' || c == '\\') {
-        text.append('\\').append(c);
-      } else if (c < ' ' || c == '<' || c == '>' || c == '&' || c >= 0x7f) {
-        text.append("\\u%04x".formatted((int) c));
-      } else {
-        text.append(c);
-      }
-    }
-    text.append('"');
+    text.append(Text.json(name)).append(':');
   }
 
   @Override

@@ -3,17 +3,21 @@ package dev.sluice.internal;
 import java.util.Collection;
 import java.util.Locale;
 import java.util.Optional;
+import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 
 /**
- * Text for messages: quoted values that cannot forge log lines, and suggestions for misspelled
- * names.
+ * Text for messages: quoted values that cannot forge log lines, JSON strings, URIs without their
+ * passwords, and suggestions for misspelled names.
  */
 public final class Text {
   private static final int SHOWN = 64;
   private static final int MOST_NAMES = 12;
   private static final int LONGEST_NAME = 128;
   private static final int MOST_TRIED = 1_000;
+
+  private static final Pattern CREDENTIALS =
+      Pattern.compile("^([a-z-]*:(?://)?)?.*@", Pattern.CASE_INSENSITIVE | Pattern.DOTALL);
 
   private Text() {}
 
@@ -34,6 +38,30 @@ public final class Text {
       }
     }
     return text.append(value.length() > SHOWN ? "…" : "").toString();
+  }
+
+  /** A value as a JSON string in ASCII, which is also YAML and safe to embed in a web page. */
+  public static String json(String value) {
+    StringBuilder text = new StringBuilder(value.length() + 2).append('"');
+    for (int i = 0; i < value.length(); i++) {
+      char c = value.charAt(i);
+      if (c == '"' || c == '\\') {
+        text.append('\\').append(c);
+      } else if (c < ' ' || c == '<' || c == '>' || c == '&' || c >= 0x7f) {
+        text.append("\\u%04x".formatted((int) c));
+      } else {
+        text.append(c);
+      }
+    }
+    return text.append('"').toString();
+  }
+
+  /**
+   * A URI without its user and password: {@code redis://***@host}. A password that was not encoded
+   * can contain any character, so everything up to the last '@' is left out.
+   */
+  public static String withoutPassword(String uri) {
+    return CREDENTIALS.matcher(uri).replaceFirst("$1***@");
   }
 
   /** Whether a text has neither control characters nor unpaired surrogates. */

@@ -44,7 +44,8 @@ public final class Stores {
           .build();
     }
     throw new IllegalArgumentException(
-        "store: %s (expected: memory or redis://host:port)".formatted(Text.quoted(shown(name))));
+        "store: %s (expected: memory or redis://host:port)"
+            .formatted(Text.quoted(Text.withoutPassword(name))));
   }
 
   /** The keys of receipts: from the file if there is one, else shared by those of one store. */
@@ -53,11 +54,6 @@ public final class Stores {
       return ReceiptKeys.ofFile(file);
     }
     return isRedis(name) ? ReceiptKeys.ofRedis(name) : ReceiptKeys.ofProcess();
-  }
-
-  /** The name without what is secret in it. */
-  public static String shown(String name) {
-    return name.replaceFirst("(?<=//)[^/]*@", "");
   }
 
   private static boolean isRedis(String name) {

@@ -4,6 +4,7 @@ import dev.sluice.RuleSource;
 import dev.sluice.http.ClientAddress;
 import dev.sluice.http.HeaderProfile;
 import dev.sluice.internal.Durations;
+import dev.sluice.internal.Text;
 import dev.sluice.rules.RuleFiles;
 import dev.sluice.rules.source.FileRules;
 import dev.sluice.server.Service;
@@ -296,7 +297,8 @@ public final class ServeCommand implements Callable<Integer> {
     out.printf("Sluice listens on %s%s%n", url, everywhere ? " and every other address" : "");
     out.printf(
         "  store   %s%s%n",
-        Stores.shown(store), store.equals("memory") ? " (lost when the service stops)" : "");
+        Text.withoutPassword(store),
+        store.equals("memory") ? " (lost when the service stops)" : "");
     out.printf(
         "  rules   %d from %s%n",
         service.limiter().rules().size(),

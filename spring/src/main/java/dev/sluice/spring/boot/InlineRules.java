@@ -55,14 +55,14 @@ public final class InlineRules {
   private void member(String key, String parent, @Nullable Object value) {
     String property = key.matches("[A-Za-z0-9_-]+") ? parent + "." + key : parent + "[" + key + "]";
     beginLine(property);
-    text.append(quoted(key)).append(": ");
+    text.append(Text.json(key)).append(": ");
     write(value, property);
   }
 
   private void write(@Nullable Object value, String property) {
     if (!(value instanceof Map<?, ?> map)) {
       String plain = value == null ? "" : value.toString();
-      text.append(plain.matches("-?[0-9]{1,18}|true|false") ? plain : quoted(plain));
+      text.append(plain.matches("-?[0-9]{1,18}|true|false") ? plain : Text.json(plain));
     } else if (isList(map)) {
       text.append('[');
       for (int i = 0; i < map.size(); i++) {
@@ -90,21 +90,6 @@ public final class InlineRules {
       list = map.containsKey(Integer.toString(i));
     }
     return list;
-  }
-
-  private static String quoted(String text) {
-    StringBuilder quoted = new StringBuilder("\"");
-    for (int i = 0; i < text.length(); i++) {
-      char c = text.charAt(i);
-      if (c == '"' || c == '\\') {
-        quoted.append('\\').append(c);
-      } else if (c < ' ') {
-        quoted.append("\\u%04x".formatted((int) c));
-      } else {
-        quoted.append(c);
-      }
-    }
-    return quoted.append('"').toString();
   }
 
   /** An error message with the name of the property and the place where it is set. */

@@ -96,7 +96,7 @@ public final class StoreSettings {
     if (!uri.startsWith("redis")) {
       throw StartFailure.ofProperty(
           "sluice.store: %s (expected: memory, spring, or a URI such as redis://host:6379)"
-              .formatted(Text.quoted(shown(uri))),
+              .formatted(Text.quoted(Text.withoutPassword(uri))),
           null);
     }
     RedisStoreBuilder settings =
@@ -141,10 +141,6 @@ public final class StoreSettings {
       return "memory (this JVM alone"
           + (redis ? "; sluice.store=spring shares limits through spring.data.redis)" : ")");
     }
-    return store.equalsIgnoreCase(SPRING) ? shown(ofSpring(environment)) : shown(store);
-  }
-
-  private static String shown(String uri) {
-    return uri.replaceFirst("//.*@", "//***@");
+    return Text.withoutPassword(store.equalsIgnoreCase(SPRING) ? ofSpring(environment) : store);
   }
 }
