@@ -45,7 +45,7 @@ class OperatingTest {
       assertThat(sluice.get("/metrics").response().body())
           .contains(
               "sluice_decisions_total{counted_by=\"none\",locked=\"false\",outcome=\"unmetered\",rule=\"Strict\"} 1.0")
-          .contains("sluice_store_silent 1.0");
+          .contains("sluice_store_down 1.0");
       RedisCluster.await(() -> faults(sluice) >= 2); // another thread tells of them
       assertThat(faults(sluice)).isEqualTo(2);
     }
@@ -73,7 +73,7 @@ class OperatingTest {
         sluice.get("/v1/gate/Everyone");
       }
 
-      assertThat(sluice.get("/metrics").response().body()).contains("sluice_store_silent 1.0");
+      assertThat(sluice.get("/metrics").response().body()).contains("sluice_store_down 1.0");
     }
   }
 

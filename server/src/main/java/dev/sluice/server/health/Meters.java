@@ -81,7 +81,7 @@ public final class Meters implements LimiterListener {
     Gauge.builder("sluice.locks", counting::value)
         .description("Locked accounts, a few seconds old; NaN if the store did not answer")
         .register(registry);
-    Gauge.builder("sluice.store.silent", () -> store.trouble().isPresent() ? 1 : 0)
+    Gauge.builder("sluice.store.down", () -> store.trouble().isPresent() ? 1 : 0)
         .description(
             "1 while the store does not answer; onStoreFailure decides, and one call at a time probes it")
         .register(registry);
