@@ -12,7 +12,7 @@
 local PLACE, FORM, TERMS, RAW, CHANGED, BACK = 1, 2, 3, 4, 5, 6
 local SHAPE, LIVES, WRITTEN, NUMBERS = 7, 8, 9, 10
 
--- Defined in row.lua: the counts of sliding windows, and writing a row.
+-- Defined in row.lua, change.lua and flush.lua: the counts of sliding windows, and writing a row.
 local counts_of, set_counts, change, advance, flush
 
 local function never_fits(limit, cost)

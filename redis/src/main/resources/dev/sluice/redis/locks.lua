@@ -12,6 +12,15 @@
 
 local MOST_TRIMMED = 64 -- expired members that one write removes at most
 
+-- How long the lock of a row still lasts.
+local function lock_left(row)
+  local lock = row.lock
+  if not lock or lock.till <= now then
+    return 0
+  end
+  return min(lock.till - now, lock.till - lock.from)
+end
+
 -- The parts of the key of an account: up to the braces, + or nothing, rule:identity.
 local function key_parts(key)
   return key:match('^([^}]*})(%+?):(.*)$')
