@@ -7,8 +7,8 @@ import dev.sluice.outage.Breaker;
 import dev.sluice.outage.Fallback;
 import dev.sluice.redis.connection.Deadlines;
 import dev.sluice.redis.connection.Topology;
+import dev.sluice.redis.wire.JudgeOperation;
 import dev.sluice.redis.wire.Keyspace;
-import dev.sluice.redis.wire.Operation;
 import dev.sluice.redis.wire.Sender;
 import dev.sluice.redis.wire.StoreFault;
 import java.time.Duration;
@@ -66,7 +66,7 @@ final class Guard implements AutoCloseable {
   }
 
   /** Decides an operation in one partition. */
-  CompletableFuture<Decision> judge(Operation.Judge operation, int partition) {
+  CompletableFuture<Decision> judge(JudgeOperation operation, int partition) {
     Node node = node(topology.nodeOf(Keyspace.slot(partition)));
     Breaker.Pass pass = node.breaker.enter();
     if (pass == Breaker.Pass.NONE) {
@@ -77,12 +77,12 @@ final class Guard implements AutoCloseable {
   }
 
   /** Decides a call that cannot be sent to Redis. */
-  CompletableFuture<Decision> byPolicy(Operation.Judge operation, StoreFault fault) {
+  CompletableFuture<Decision> byPolicy(JudgeOperation operation, StoreFault fault) {
     report(fault);
     return byPolicy(operation, String.valueOf(fault.getMessage()));
   }
 
-  private CompletableFuture<Decision> byPolicy(Operation.Judge operation, String reason) {
+  private CompletableFuture<Decision> byPolicy(JudgeOperation operation, String reason) {
     try {
       return CompletableFuture.completedFuture(
           fallback.decide(operation.plan, operation.isPart, operation.receiptId(), reason));
@@ -146,7 +146,7 @@ final class Guard implements AutoCloseable {
     }
 
     /** Sends an operation to Redis, with the deadline. */
-    private CompletableFuture<Decision> ask(Operation.Judge operation, int partition) {
+    private CompletableFuture<Decision> ask(JudgeOperation operation, int partition) {
       CompletableFuture<Decision> asked;
       try {
         asked = sender.send(operation, partition);
@@ -160,7 +160,7 @@ final class Guard implements AutoCloseable {
     }
 
     private Decision answer(
-        Operation.Judge operation, Breaker.Pass pass, Decision decision, Throwable error) {
+        JudgeOperation operation, Breaker.Pass pass, Decision decision, Throwable error) {
       if (error == null) {
         answered(pass);
         fallback.note(decision);
@@ -246,7 +246,7 @@ final class Guard implements AutoCloseable {
 
     /** Sends a node a call that counts: it may answer pings but refuse writes. */
     private void call() {
-      Operation.Judge operation = callOfThisNode();
+      JudgeOperation operation = callOfThisNode();
       if (operation == null) {
         answered(Breaker.Pass.ASK); // the node has no partition, so no call can fail there
         topology.soon(CALL_PAUSE, this::probe);
@@ -269,9 +269,9 @@ final class Guard implements AutoCloseable {
                   });
     }
 
-    private Operation.@Nullable Judge callOfThisNode() {
+    private @Nullable JudgeOperation callOfThisNode() {
       for (int i = 0; i < MOST_PROBED; i++) {
-        Operation.Judge operation = new Operation.Judge(keyspace, Probe.taking(i));
+        JudgeOperation operation = new JudgeOperation(keyspace, Probe.taking(i));
         if (topology.nodeOf(Keyspace.slot(partition(operation))).equals(name)) {
           return operation;
         }
@@ -279,7 +279,7 @@ final class Guard implements AutoCloseable {
       return null;
     }
 
-    private static int partition(Operation.Judge operation) {
+    private static int partition(JudgeOperation operation) {
       return operation.keyspace.partition(operation.plan.charges().get(0).account());
     }
 

@@ -13,9 +13,12 @@ import dev.sluice.Settlement;
 import dev.sluice.internal.Stages;
 import dev.sluice.outage.Fallback;
 import dev.sluice.redis.connection.Topology;
+import dev.sluice.redis.wire.JudgeOperation;
 import dev.sluice.redis.wire.Keyspace;
+import dev.sluice.redis.wire.ManageOperation;
 import dev.sluice.redis.wire.Operation;
 import dev.sluice.redis.wire.Sender;
+import dev.sluice.redis.wire.SettleOperation;
 import dev.sluice.redis.wire.StoreFault;
 import dev.sluice.store.Charge;
 import dev.sluice.store.Plan;
@@ -100,8 +103,8 @@ final class LettuceStore implements Store {
 
   private CompletionStage<Decision> look(Plan plan, Keyspace keyspace) {
     Map<Integer, List<Charge>> partitions = byPartition(keyspace, plan.charges(), Charge::account);
-    List<Operation.Judge> parts =
-        Operation.Judge.parts(keyspace, plan, partitions.values(), false, sender.estimatedNow());
+    List<JudgeOperation> parts =
+        JudgeOperation.parts(keyspace, plan, partitions.values(), false, sender.estimatedNow());
     List<CompletableFuture<Decision>> groups = new ArrayList<>(parts.size());
     int at = 0;
     for (int partition : partitions.keySet()) {
@@ -121,7 +124,7 @@ final class LettuceStore implements Store {
 
   private CompletionStage<Decision> judge(Plan plan) {
     if (!topology.isCluster()) {
-      return ask(new Operation.Judge(Keyspace.UNKEYED, plan), 0);
+      return ask(new JudgeOperation(Keyspace.UNKEYED, plan), 0);
     }
     Keyspace keyspace;
     try {
@@ -129,13 +132,13 @@ final class LettuceStore implements Store {
     } catch (StoreFault unknown) {
       return guard == null
           ? CompletableFuture.failedFuture(unknown)
-          : guard.byPolicy(new Operation.Judge(Keyspace.UNKEYED, plan), unknown);
+          : guard.byPolicy(new JudgeOperation(Keyspace.UNKEYED, plan), unknown);
     }
     Map<Integer, List<Charge>> partitions = byPartition(keyspace, plan.charges(), Charge::account);
     boolean held =
         partitions.size() > 1 && plan.intent() == Intent.TAKE && anyLocks(plan.charges());
-    List<Operation.Judge> parts =
-        Operation.Judge.parts(keyspace, plan, partitions.values(), held, sender.estimatedNow());
+    List<JudgeOperation> parts =
+        JudgeOperation.parts(keyspace, plan, partitions.values(), held, sender.estimatedNow());
     List<CompletableFuture<Decision>> groups = new ArrayList<>(parts.size());
     int at = 0;
     for (int partition : partitions.keySet()) {
@@ -152,7 +155,7 @@ final class LettuceStore implements Store {
         .copy(); // a caller that cancels must not cancel the refunds
   }
 
-  private CompletableFuture<Decision> ask(Operation.Judge operation, int partition) {
+  private CompletableFuture<Decision> ask(JudgeOperation operation, int partition) {
     return guard == null ? patiently(operation, partition) : guard.judge(operation, partition);
   }
 
@@ -161,7 +164,7 @@ final class LettuceStore implements Store {
     try {
       Keyspace keyspace = spread.keyspace();
       return sender.send(
-          new Operation.Judge(keyspace, plan), keyspace.partition(plan.charges().get(0).account()));
+          new JudgeOperation(keyspace, plan), keyspace.partition(plan.charges().get(0).account()));
     } catch (StoreFault unknown) {
       return CompletableFuture.failedFuture(unknown);
     }
@@ -206,8 +209,8 @@ final class LettuceStore implements Store {
                     topology.isCluster()
                         ? keyspace.callsBeside(entries.get(0).account())
                         : Keyspace.CALLS;
-                Operation.Settle part =
-                    Operation.Settle.of(keyspace, receipt, entries, settlement, calls);
+                SettleOperation part =
+                    SettleOperation.of(keyspace, receipt, entries, settlement, calls);
                 parts.add(
                     patiently(part, partition)
                         .thenApply(
@@ -243,13 +246,13 @@ final class LettuceStore implements Store {
     if (guard != null) {
       guard.fallback().reset(account);
     }
-    return manage(account, keyspace -> Operation.Manage.reset(keyspace, account))
+    return manage(account, keyspace -> ManageOperation.reset(keyspace, account))
         .thenApply(existed -> existed == 1);
   }
 
   @Override
   public CompletionStage<Restriction> lock(Account account, Duration length, String reason) {
-    return manage(account, keyspace -> Operation.Manage.lock(keyspace, account, length, reason))
+    return manage(account, keyspace -> ManageOperation.lock(keyspace, account, length, reason))
         .thenApply(
             until -> {
               if (guard != null) {
@@ -265,12 +268,12 @@ final class LettuceStore implements Store {
     if (guard != null) {
       guard.fallback().lift(account, keepUsage);
     }
-    return manage(account, keyspace -> Operation.Manage.lift(keyspace, account, keepUsage))
+    return manage(account, keyspace -> ManageOperation.lift(keyspace, account, keepUsage))
         .thenApply(was -> was == 1);
   }
 
   private CompletionStage<Long> manage(
-      Account account, Function<Keyspace, Operation.Manage> operation) {
+      Account account, Function<Keyspace, ManageOperation> operation) {
     return known(
         keyspace -> operators.manage(operation.apply(keyspace), keyspace.partition(account)));
   }

@@ -5,7 +5,9 @@ import dev.sluice.Decision;
 import dev.sluice.LockPage;
 import dev.sluice.internal.Stages;
 import dev.sluice.redis.connection.Topology;
+import dev.sluice.redis.wire.JudgeOperation;
 import dev.sluice.redis.wire.Keyspace;
+import dev.sluice.redis.wire.ManageOperation;
 import dev.sluice.redis.wire.Operation;
 import dev.sluice.redis.wire.Sender;
 import dev.sluice.redis.wire.StoreFault;
@@ -52,12 +54,12 @@ final class Operators implements AutoCloseable {
   }
 
   /** Carries out a reset, a lock by hand or a lift. */
-  CompletionStage<Long> manage(Operation.Manage operation, int partition) {
+  CompletionStage<Long> manage(ManageOperation operation, int partition) {
     return carry(operation, partition);
   }
 
   /** Reads accounts. */
-  CompletableFuture<Decision> look(Operation.Judge operation, int partition) {
+  CompletableFuture<Decision> look(JudgeOperation operation, int partition) {
     return carry(operation, partition);
   }
 

@@ -10,8 +10,10 @@ import dev.sluice.Receipt;
 import dev.sluice.Settled;
 import dev.sluice.Settlement;
 import dev.sluice.internal.Stages;
-import dev.sluice.redis.wire.Operation;
+import dev.sluice.redis.wire.CloseOperation;
+import dev.sluice.redis.wire.JudgeOperation;
 import dev.sluice.redis.wire.Sender;
+import dev.sluice.redis.wire.SettleOperation;
 import dev.sluice.store.Charge;
 import dev.sluice.store.Plan;
 import java.time.Duration;
@@ -72,10 +74,10 @@ final class SeveralSlots {
   /** Combines the decisions of several slots. If one denied, what the others took is refunded. */
   CompletionStage<Decision> together(
       Plan plan,
-      List<Operation.Judge> parts,
+      List<JudgeOperation> parts,
       List<CompletableFuture<Decision>> groups,
       @Nullable Throwable error) {
-    Map<Operation.Judge, Decision> answered = new LinkedHashMap<>();
+    Map<JudgeOperation, Decision> answered = new LinkedHashMap<>();
     for (int i = 0; i < groups.size(); i++) {
       if (!groups.get(i).isCompletedExceptionally()) {
         answered.put(parts.get(i), groups.get(i).join());
@@ -135,7 +137,7 @@ final class SeveralSlots {
    * locked, and until when.
    */
   private CompletableFuture<Map<Account, Long>> close(
-      Map<Operation.Judge, Decision> answered, Predicate<Receipt.Entry> which) {
+      Map<JudgeOperation, Decision> answered, Predicate<Receipt.Entry> which) {
     Map<Account, Long> locked = new ConcurrentHashMap<>();
     List<CompletableFuture<?>> steps = new ArrayList<>();
     answered.forEach(
@@ -152,7 +154,7 @@ final class SeveralSlots {
               CompletableFuture<?> step =
                   sender
                       .send(
-                          new Operation.Close(part.keyspace, allowed.receipt(), open),
+                          new CloseOperation(part.keyspace, allowed.receipt(), open),
                           part.keyspace.partition(open.get(0).account()))
                       .thenAccept(locked::putAll);
               if (open.stream().anyMatch(SeveralSlots::mayLockNow)) {
@@ -179,7 +181,7 @@ final class SeveralSlots {
    */
   private CompletableFuture<Map<Account, List<Balance>>> giveBack(
       Plan plan,
-      Map<Operation.Judge, Decision> answered,
+      Map<JudgeOperation, Decision> answered,
       boolean stands,
       Predicate<Receipt.Entry> which) {
     Map<Account, List<Balance>> after = new ConcurrentHashMap<>();
@@ -197,10 +199,10 @@ final class SeveralSlots {
               return;
             }
             if (!back.isEmpty()) {
-              Operation.Settle undo =
+              SettleOperation undo =
                   stands
-                      ? Operation.Settle.undoShadow(part, taken, back)
-                      : Operation.Settle.undo(part, taken, back);
+                      ? SettleOperation.undoShadow(part, taken, back)
+                      : SettleOperation.undo(part, taken, back);
               int partition = part.keyspace.partition(back.get(0).account());
               steps.add(sender.send(undo, partition));
               // Sent in the same pipeline, so it takes no extra time.
@@ -217,13 +219,12 @@ final class SeveralSlots {
         .handle((done, failed) -> after);
   }
 
-  private static Operation.Judge look(
-      Operation.Judge part, Plan plan, List<Receipt.Entry> entries) {
+  private static JudgeOperation look(JudgeOperation part, Plan plan, List<Receipt.Entry> entries) {
     Set<Account> accounts =
         entries.stream().map(Receipt.Entry::account).collect(Collectors.toSet());
     List<Charge> charges =
         plan.charges().stream().filter(charge -> accounts.contains(charge.account())).toList();
-    return new Operation.Judge(part.keyspace, new Plan(charges, Intent.PEEK, null, plan.policy()));
+    return new JudgeOperation(part.keyspace, new Plan(charges, Intent.PEEK, null, plan.policy()));
   }
 
   private static void note(Decision seen, Map<Account, List<Balance>> after) {

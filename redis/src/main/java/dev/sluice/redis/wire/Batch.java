@@ -14,7 +14,7 @@ public final class Batch {
    * Groups of plans with the same rules and costs: the plan is sent once per group, followed by the
    * accounts.
    */
-  private final List<List<Operation.Judge>> groups = new ArrayList<>();
+  private final List<List<JudgeOperation>> groups = new ArrayList<>();
 
   private final List<Operation<?>> others = new ArrayList<>();
   private int weight;
@@ -58,17 +58,17 @@ public final class Batch {
 
   void add(Operation<?> operation) {
     weight += operation.weight();
-    if (!(operation instanceof Operation.Judge judge) || !judge.isPlain()) {
+    if (!(operation instanceof JudgeOperation judge) || !judge.isPlain()) {
       others.add(operation);
       return;
     }
-    for (List<Operation.Judge> group : groups) {
+    for (List<JudgeOperation> group : groups) {
       if (group.get(0).goesWith(judge)) {
         group.add(judge);
         return;
       }
     }
-    List<Operation.Judge> group = new ArrayList<>();
+    List<JudgeOperation> group = new ArrayList<>();
     group.add(judge);
     groups.add(group);
   }
@@ -106,8 +106,8 @@ public final class Batch {
     Words words = new Words(encoding, moments);
     words.add(reads ? "r" : "w");
     words.add(testNow);
-    for (List<Operation.Judge> group : groups) {
-      Operation.Judge.write(group, words);
+    for (List<JudgeOperation> group : groups) {
+      JudgeOperation.write(group, words);
       operations.addAll(group);
     }
     for (Operation<?> other : others) {

@@ -250,7 +250,7 @@ public final class Sender {
         reply.next();
         operation.answer.completeExceptionally(
             new IdReusedException(
-                operation instanceof Operation.Judge judge
+                operation instanceof JudgeOperation judge
                     ? String.valueOf(judge.plan.id())
                     : "of a receipt"));
       } else if (verdict == Reply.MAY_NOT_WRITE) {
@@ -297,7 +297,7 @@ public final class Sender {
           manner.mayResend()
               && !operation.answer.isDone()
               && (tryAgain || (resending && operation.isSafeToResend()));
-      if (isFull && operation instanceof Operation.Judge) {
+      if (isFull && operation instanceof JudgeOperation) {
         sendAlone(operation, manner.reading(fault)); // a denial needs no memory
       } else if (resend) {
         int pause = Math.min(manner.tries * RESEND_MILLIS, LONGEST_PAUSE_MILLIS);
