@@ -10,13 +10,11 @@ import io.lettuce.core.RedisCommandExecutionException;
 import io.lettuce.core.RedisURI;
 import io.lettuce.core.SocketOptions;
 import io.lettuce.core.TimeoutOptions;
-import io.lettuce.core.api.StatefulRedisConnection;
 import io.lettuce.core.cluster.ClusterClientOptions;
 import io.lettuce.core.cluster.ClusterTopologyRefreshOptions;
 import io.lettuce.core.cluster.RedisClusterClient;
 import io.lettuce.core.cluster.api.StatefulRedisClusterConnection;
 import io.lettuce.core.cluster.api.async.RedisClusterAsyncCommands;
-import io.lettuce.core.cluster.models.partitions.RedisClusterNode;
 import io.lettuce.core.masterreplica.MasterReplica;
 import io.lettuce.core.masterreplica.StatefulRedisMasterReplicaConnection;
 import io.lettuce.core.pubsub.StatefulRedisPubSubConnection;
@@ -25,24 +23,14 @@ import io.lettuce.core.resource.Delay;
 import io.lettuce.core.resource.NettyCustomizer;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelFuture;
-import io.netty.util.HashedWheelTimer;
-import io.netty.util.Timeout;
-import io.netty.util.Timer;
-import java.net.InetAddress;
-import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.Executors;
-import java.util.concurrent.RejectedExecutionException;
-import java.util.concurrent.ScheduledExecutorService;
-import java.util.concurrent.ScheduledFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.regex.Matcher;
@@ -63,26 +51,20 @@ public final class Topology implements AutoCloseable {
   private static final Duration UNANSWERED = Duration.ofMillis(1_500);
   private static final Duration LOOK_PAUSE = Duration.ofMillis(200);
   private static final Duration RETRY_PAUSE = Duration.ofMillis(500);
-  private static final String ONE_NODE = "";
   private static final int MOST_QUEUED = 10_000;
   private static final int MOST_CAUSES = 100;
   private static final Pattern CLUSTER = Pattern.compile("(rediss?)-cluster://(.*@)?(.*)");
 
-  private final ScheduledExecutorService background =
-      Executors.newSingleThreadScheduledExecutor(Topology::backgroundThread);
+  private final Tasks tasks = new Tasks();
+  private final Nodes nodes = new Nodes();
   private final CompletableFuture<@Nullable Void> tried = new CompletableFuture<>();
   private final Set<Channel> channels = ConcurrentHashMap.newKeySet();
   private final AtomicLong lookedNanos = new AtomicLong(System.nanoTime() - LOOK_PAUSE.toNanos());
-  // The timer of the client ticks every 100 ms, longer than a decision may take.
-  private final Timer timer =
-      new HashedWheelTimer(Topology::timerThread, 10, TimeUnit.MILLISECONDS);
   private final ClientResources resources;
   private final AbstractRedisClient client;
   private final RedisURI uri;
   private final boolean looksAtReplicas;
-  private final Map<String, Pulse.Meter> meters = new ConcurrentHashMap<>();
   private volatile @Nullable RedisClusterAsyncCommands<String, String> commands;
-  private volatile @Nullable StatefulRedisClusterConnection<String, String> cluster;
   private volatile @Nullable RedisClusterAsyncCommands<String, String> replicas;
   private volatile @Nullable RedisClient replicaClient;
   private volatile @Nullable StoreFault
@@ -92,7 +74,7 @@ public final class Topology implements AutoCloseable {
   private Topology(List<RedisURI> uris, boolean isCluster, boolean looksAtReplicas) {
     this.resources =
         ClientResources.builder()
-            .timer(timer)
+            .timer(tasks.timer())
             .reconnectDelay(
                 Delay.fullJitter(
                     Duration.ofMillis(10), Duration.ofMillis(500), 2, TimeUnit.MILLISECONDS))
@@ -100,7 +82,7 @@ public final class Topology implements AutoCloseable {
                 new NettyCustomizer() {
                   @Override
                   public void afterChannelInitialized(Channel channel) {
-                    Pulse.watch(channel, Topology.this::metersOf);
+                    Pulse.watch(channel, each -> nodes.meters(each, isCluster));
                     channels.add(channel);
                     channel.closeFuture().addListener(closed -> channels.remove(channel));
                   }
@@ -147,7 +129,7 @@ public final class Topology implements AutoCloseable {
     try {
       if (client instanceof RedisClusterClient cluster) {
         StatefulRedisClusterConnection<String, String> found = cluster.connect(Utf8.CODEC);
-        this.cluster = found;
+        nodes.readFrom(found);
         commands = found.async();
       } else {
         commands = ((RedisClient) client).connect(Utf8.CODEC, uri).async();
@@ -180,34 +162,12 @@ public final class Topology implements AutoCloseable {
 
   /** Runs a task that may block on the background thread, after a pause; not once closed. */
   public void later(Duration pause, Runnable task) {
-    try {
-      ScheduledFuture<?> unused =
-          background.schedule(() -> perform(task), pause.toMillis(), TimeUnit.MILLISECONDS);
-    } catch (RejectedExecutionException closed) {
-      LOG.debug("Connection to {} is closed; task skipped", this);
-    }
+    tasks.later(pause, task);
   }
 
-  private static void perform(Runnable task) {
-    try {
-      task.run();
-    } catch (RuntimeException e) {
-      LOG.error("A background task for Redis failed", e);
-    }
-  }
-
-  private static Thread backgroundThread(Runnable work) {
-    return daemon(work, "sluice-connect");
-  }
-
-  private static Thread timerThread(Runnable work) {
-    return daemon(work, "sluice-timer");
-  }
-
-  private static Thread daemon(Runnable work, String name) {
-    Thread thread = new Thread(work, name);
-    thread.setDaemon(true);
-    return thread;
+  /** Runs a task that does not block, after a pause; not once closed. */
+  public void soon(Duration pause, Runnable task) {
+    tasks.soon(pause, task);
   }
 
   /** A client for replicas, whose connections do not count towards the liveness of the master. */
@@ -277,22 +237,9 @@ public final class Topology implements AutoCloseable {
   /** All masters with slots, by address; a Redis that is no Cluster counts as one. */
   public Map<String, CompletionStage<? extends RedisClusterAsyncCommands<String, String>>>
       masters() {
-    StatefulRedisClusterConnection<String, String> connection = cluster;
-    if (connection == null) {
-      return Map.of(toString(), CompletableFuture.completedFuture(commands()));
-    }
-    Map<String, CompletionStage<? extends RedisClusterAsyncCommands<String, String>>> masters =
-        new LinkedHashMap<>();
-    for (RedisClusterNode node : connection.getPartitions()) {
-      if (node.is(RedisClusterNode.NodeFlag.UPSTREAM) && !node.hasNoSlots()) {
-        masters.put(
-            name(node.getUri().getHost(), node.getUri().getPort()),
-            connection
-                .getConnectionAsync(node.getNodeId())
-                .thenApply(StatefulRedisConnection::async));
-      }
-    }
-    return masters;
+    return nodes.areKnown()
+        ? nodes.masters()
+        : Map.of(toString(), CompletableFuture.completedFuture(commands()));
   }
 
   /** Whether Redis is a Cluster. */
@@ -305,71 +252,27 @@ public final class Topology implements AutoCloseable {
    * Cluster.
    */
   public String nodeOf(int slot) {
-    StatefulRedisClusterConnection<String, String> found = cluster;
-    RedisClusterNode owner = found == null ? null : found.getPartitions().getPartitionBySlot(slot);
-    return owner == null ? ONE_NODE : name(owner.getUri().getHost(), owner.getUri().getPort());
+    return nodes.of(slot);
   }
 
   /** Whether a node has slots, as far as that is known. */
   public boolean hasSlots(String node) {
-    StatefulRedisClusterConnection<String, String> found = cluster;
-    if (found == null || node.equals(ONE_NODE)) {
-      return true;
-    }
-    for (RedisClusterNode each : found.getPartitions()) {
-      if (name(each.getUri().getHost(), each.getUri().getPort()).equals(node)) {
-        return each.is(RedisClusterNode.NodeFlag.UPSTREAM) && !each.hasNoSlots();
-      }
-    }
-    return false;
+    return nodes.haveSlots(node);
   }
 
   /** Counts what is read from a node. */
   public Pulse.Meter meter(String node) {
-    return meters.computeIfAbsent(node, unknown -> new Pulse.Meter());
-  }
-
-  /** The meters of the node at the other end of a connection, by address and by name. */
-  private List<Pulse.Meter> metersOf(Channel channel) {
-    if (!isCluster() || !(channel.remoteAddress() instanceof InetSocketAddress address)) {
-      return List.of(meter(ONE_NODE));
-    }
-    InetAddress resolved = address.getAddress();
-    String byName = name(address.getHostString(), address.getPort());
-    String byAddress =
-        resolved == null ? byName : name(resolved.getHostAddress(), address.getPort());
-    return byName.equals(byAddress)
-        ? List.of(meter(byName))
-        : List.of(meter(byName), meter(byAddress));
-  }
-
-  private static String name(String host, int port) {
-    return host + ":" + port;
+    return nodes.meter(node);
   }
 
   /** Pings a node. */
   public CompletionStage<String> ping(String node) {
     try {
-      StatefulRedisClusterConnection<String, String> found = cluster;
-      if (found == null || node.equals(ONE_NODE)) {
-        return commands().ping();
-      }
-      int colon = node.lastIndexOf(':');
-      return found
-          .getConnectionAsync(node.substring(0, colon), Integer.parseInt(node.substring(colon + 1)))
-          .thenCompose(connection -> connection.async().ping());
+      return nodes.areKnown() && !node.equals(Nodes.ONLY_ONE)
+          ? nodes.ping(node)
+          : commands().ping();
     } catch (RuntimeException e) {
       return CompletableFuture.failedFuture(e);
-    }
-  }
-
-  /** Runs a task that does not block, after a pause. */
-  public void soon(Duration pause, Runnable task) {
-    try {
-      Timeout unused =
-          timer.newTimeout(timeout -> task.run(), pause.toMillis(), TimeUnit.MILLISECONDS);
-    } catch (IllegalStateException stopped) {
-      LOG.debug("Connection to {} is closed; task skipped", this);
     }
   }
 
@@ -423,7 +326,7 @@ public final class Topology implements AutoCloseable {
   @Override
   public void close() {
     closed = true;
-    background.shutdownNow();
+    tasks.close();
     tried.complete(null);
     RedisClient reading = replicaClient;
     if (reading != null) {
@@ -431,7 +334,7 @@ public final class Topology implements AutoCloseable {
     }
     client.shutdown(0, 1, TimeUnit.SECONDS);
     resources.shutdown(0, 1, TimeUnit.SECONDS).awaitUninterruptibly();
-    timer.stop();
+    tasks.timer().stop();
   }
 
   /** The address of Redis, without its password. */
