@@ -5,7 +5,6 @@ import dev.sluice.internal.InvalidValueException;
 import dev.sluice.internal.Stages;
 import dev.sluice.internal.Text;
 import dev.sluice.store.Charge;
-import dev.sluice.store.Plan;
 import dev.sluice.store.Store;
 import java.time.Duration;
 import java.time.InstantSource;
@@ -135,10 +134,10 @@ public final class Limiter implements AutoCloseable {
   public Decision decide(Call call) {
     Rules rules = source.rules();
     if (listener == null) {
-      Planned planned = plan(call, rules);
+      PlannedCall planned = PlannedCall.of(call, rules, clock);
       return planned.paysNothing()
           ? planned.free()
-          : planned.withExempt(store.decide(planned.plan));
+          : planned.withExempt(store.decide(planned.plan()));
     }
     return Stages.await(decideAsync(call, rules));
   }
@@ -163,12 +162,12 @@ public final class Limiter implements AutoCloseable {
   }
 
   private CompletionStage<Decision> ask(Call call, Rules rules) {
-    Planned planned = plan(call, rules);
+    PlannedCall planned = PlannedCall.of(call, rules, clock);
     if (planned.paysNothing()) {
       return CompletableFuture.completedFuture(planned.free());
     }
-    CompletionStage<Decision> asked = store.take(planned.plan);
-    return planned.exempt.isEmpty() ? asked : asked.thenApply(planned::withExempt);
+    CompletionStage<Decision> asked = store.take(planned.plan());
+    return planned.exempt().isEmpty() ? asked : asked.thenApply(planned::withExempt);
   }
 
   private CompletionStage<Decision> askAndReport(LimiterListener informed, Call call, Rules rules) {
@@ -198,57 +197,6 @@ public final class Limiter implements AutoCloseable {
   /** What a call of cost 1 would get. Nothing is counted. */
   public CompletionStage<Decision> peekAsync(String rule, Identity identity) {
     return decideAsync(Call.of(rule, identity).peeking());
-  }
-
-  private Planned plan(Call call, Rules rules) {
-    Plan plan = rules.plan(call, clock);
-    return new Planned(plan, exempt(call, plan));
-  }
-
-  /**
-   * A call and its charges.
-   *
-   * @param exempt the rules of the call that charge nothing
-   */
-  private record Planned(Plan plan, List<String> exempt) {
-    boolean paysNothing() {
-      return plan.charges().isEmpty();
-    }
-
-    /** The decision on a call without charges. */
-    Decision free() {
-      String id = plan.id();
-      Receipt nothing = new Receipt(id == null ? "-" : id, 0, List.of()).exemptFrom(exempt);
-      return Decision.Allowed.of(List.of(), Decision.CountedBy.STORE, () -> nothing);
-    }
-
-    /** The decision with a receipt that also names the rules that charged nothing. */
-    Decision withExempt(Decision decision) {
-      return !exempt.isEmpty() && decision instanceof Decision.Allowed allowed
-          ? Decision.Allowed.of(
-              allowed.balances(), allowed.countedBy(), () -> allowed.receipt().exemptFrom(exempt))
-          : decision;
-    }
-  }
-
-  private static List<String> exempt(Call call, Plan plan) {
-    List<String> exempt = List.of();
-    for (String rule : call.rules()) {
-      if (!pays(plan, rule) && !exempt.contains(rule)) {
-        exempt = new ArrayList<>(exempt);
-        exempt.add(rule);
-      }
-    }
-    return exempt;
-  }
-
-  private static boolean pays(Plan plan, String rule) {
-    for (Charge charge : plan.charges()) {
-      if (charge.rule().name().equals(rule)) {
-        return true;
-      }
-    }
-    return false;
   }
 
   // ---- Refunds and settlements ----------------------------------------------------------------
@@ -329,10 +277,10 @@ public final class Limiter implements AutoCloseable {
 
   /** As {@link #inspect(Call)}. */
   public CompletionStage<Decision> inspectAsync(Call call) {
-    Planned planned = plan(call.peeking(), source.rules());
+    PlannedCall planned = PlannedCall.of(call.peeking(), source.rules(), clock);
     return planned.paysNothing()
         ? CompletableFuture.completedFuture(planned.free())
-        : store.look(planned.plan);
+        : store.look(planned.plan());
   }
 
   /** Forgets the usage and the lock of an identity for a rule. Returns whether there was any. */
