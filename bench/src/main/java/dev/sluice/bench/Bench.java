@@ -1,5 +1,16 @@
 package dev.sluice.bench;
 
+import dev.sluice.bench.load.Wrk;
+import dev.sluice.bench.report.Docs;
+import dev.sluice.bench.report.Figures;
+import dev.sluice.bench.report.Summary;
+import dev.sluice.bench.suites.ClusterSuite;
+import dev.sluice.bench.suites.DeniedSuite;
+import dev.sluice.bench.suites.Extent;
+import dev.sluice.bench.suites.GrowthSuite;
+import dev.sluice.bench.suites.HttpSuite;
+import dev.sluice.bench.suites.MemorySuite;
+import dev.sluice.bench.suites.RedisSuite;
 import java.io.IOException;
 import java.io.PrintStream;
 import java.nio.file.Files;

@@ -1,4 +1,4 @@
-/** Benchmarks that compare Sluice with other rate limiters in one run. */
+/** Benchmarks that compare Sluice with other rate limiters in one run: the command line. */
 @NullMarked
 package dev.sluice.bench;
 

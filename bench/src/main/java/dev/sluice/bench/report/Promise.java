@@ -1,0 +1,93 @@
+package dev.sluice.bench.report;
+
+import java.util.List;
+import java.util.Optional;
+
+/**
+ * A bound that a figure should keep.
+ *
+ * @param says the figure in words
+ * @param isAtLeast whether the bound is a minimum; else it is a maximum
+ */
+record Promise(String key, String says, boolean isAtLeast, double bound) {
+  static final List<Promise> ALL =
+      List.of(
+          atLeast(
+              "redis.512.vsIncr",
+              2,
+              "decisions per second over those of a bare INCR, 512 in flight"),
+          atLeast("redis.512.vsBucket4j", 5, "the same over those of Bucket4j"),
+          atLeast("redis.512.vsRedisson", 8, "the same over those of Redisson"),
+          atMost(
+              "redis.1.p50VsIncr",
+              1.35,
+              "median latency over that of a bare INCR, one in flight that waits"),
+          atMost("redis.1.p50VsBucket4j", 0.5, "the same over that of Bucket4j"),
+          atMost(
+              "redis.cpu.vsBucket4j",
+              0.25,
+              "Redis CPU per decision over that of Bucket4j, 512 in flight"),
+          atMost("redis.bytes", 128, "bytes per account in Redis, token bucket"),
+          atMost("redis.bytes.vsBucket4j", 0.75, "the same over those of Bucket4j"),
+          atMost(
+              "redis.bytes.slidingWindow",
+              500,
+              "bytes per account of a sliding window of 60 parts, all in use"),
+          atLeast(
+              "redis.kind.fixedWindow.vsIncr",
+              1.5,
+              "decisions per second over those of a bare INCR, 512 in flight, fixed window"),
+          atLeast("redis.kind.slidingWindow.vsIncr", 1, "the same, sliding window of 60 parts"),
+          atLeast("redis.kind.slidingLog.vsIncr", 0.8, "the same, sliding log of at most 100"),
+          atMost(
+              "redis.plan3x2.vsSingle",
+              3,
+              "time of a call of three limits and two facets over one and one"),
+          atLeast(
+              "redis.hot.vsBucket4jBatching",
+              0.8,
+              "decisions per second on one hot account over those of Bucket4j batching"),
+          atMost(
+              "cluster.cpu.vsSingle",
+              1.5,
+              "Redis CPU per decision, three masters over a single Redis, 512 in flight"),
+          atLeast(
+              "denied.vsBucket4j", 20, "denials per second over those of Bucket4j, limits used up"),
+          atMost("denied.redisCommandsPerDecision", 0.01, "Redis commands per denial"),
+          atMost("growth.tokenBucket", 1.3, "cost at a limit of 100,000 over 10, token bucket"),
+          atMost("growth.fixedWindow", 1.3, "the same, fixed window"),
+          atMost("growth.slidingWindow", 1.3, "the same, sliding window"),
+          atMost("growth.slidingLog", 3, "the same, sliding log, which holds its events"),
+          atLeast(
+              "memory.vsBucket4j",
+              3,
+              "decisions per second in the JVM over those of Bucket4j, 2 threads"),
+          atLeast("memory.fixedWindow.vsBucket4j", 2, "the same, fixed window"),
+          atLeast("memory.slidingWindow.vsBucket4j", 2, "the same, sliding window of 60 parts"),
+          atLeast("memory.slidingLog.vsBucket4j", 1, "the same, sliding log"),
+          atLeast("http.check.vsBare", 0.6, "/v1/check per second over a bare Armeria handler"),
+          atLeast("http.gate.vsBare", 0.6, "/v1/gate per second over a bare Armeria handler"),
+          atLeast("http.redis.gate.vsBare", 0.5, "the same, with the accounts on Redis"));
+
+  private static Promise atLeast(String key, double bound, String says) {
+    return new Promise(key, says, true, bound);
+  }
+
+  private static Promise atMost(String key, double bound, String says) {
+    return new Promise(key, says, false, bound);
+  }
+
+  static Optional<Promise> of(String key) {
+    return ALL.stream().filter(promise -> promise.key.equals(key)).findFirst();
+  }
+
+  boolean isKeptBy(double value) {
+    return isAtLeast ? value >= bound : value <= bound;
+  }
+
+  /** Such as {@code at least 1.3}. */
+  String wanted() {
+    String number = bound == Math.rint(bound) ? String.valueOf((long) bound) : bound + "";
+    return (isAtLeast ? "at least " : "at most ") + number;
+  }
+}

@@ -1,0 +1,5 @@
+/** The figures, and how they are shown: text, tables, charts. */
+@NullMarked
+package dev.sluice.bench.report;
+
+import org.jspecify.annotations.NullMarked;

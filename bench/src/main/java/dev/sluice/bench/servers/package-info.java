@@ -1,0 +1,5 @@
+/** The Redis servers that the bench starts. */
+@NullMarked
+package dev.sluice.bench.servers;
+
+import org.jspecify.annotations.NullMarked;
