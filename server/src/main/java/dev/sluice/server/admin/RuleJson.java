@@ -13,7 +13,7 @@ import java.util.Locale;
 import java.util.Map;
 
 /** Writes a rule as JSON, with the keys of the rule file. Secret values are left out. */
-public final class RuleJson {
+final class RuleJson {
   private RuleJson() {}
 
   static void write(JsonGenerator json, Rule rule, Rules rules) throws IOException {

@@ -18,7 +18,7 @@ import picocli.CommandLine.Spec;
     description = "Shows and resets what an identity has used of a rule.",
     synopsisSubcommandLabel = "(show | reset)",
     mixinStandardHelpOptions = true)
-public final class AccountsCommand {
+final class AccountsCommand {
   private static final String FACETS =
       "such as login=ann, or as printed by `locks list`; none for a rule that counts everyone together";
 

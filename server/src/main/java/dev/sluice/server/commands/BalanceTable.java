@@ -7,7 +7,7 @@ import java.time.Duration;
 import java.time.Instant;
 
 /** Prints the balances of a JSON answer as a table. */
-public final class BalanceTable {
+final class BalanceTable {
   private BalanceTable() {}
 
   static void print(JsonNode answer, PrintWriter out) {

@@ -21,7 +21,7 @@ import picocli.CommandLine.Spec;
     description = "Asks a running service for one decision. Exit code 0 if allowed, 3 if denied.",
     mixinStandardHelpOptions = true,
     defaultValueProvider = FromEnvironment.class)
-public final class CheckCommand implements Callable<Integer> {
+final class CheckCommand implements Callable<Integer> {
   private static final int DENIED = 3;
 
   @Spec private CommandSpec spec = CommandSpec.create();

@@ -8,7 +8,7 @@ import picocli.CommandLine.Model.ArgSpec;
 import picocli.CommandLine.Model.OptionSpec;
 
 /** Default values from environment variables: SLUICE_PORT for {@code --port}. */
-public final class FromEnvironment implements IDefaultValueProvider {
+final class FromEnvironment implements IDefaultValueProvider {
   private final Map<String, String> environment;
 
   FromEnvironment() {

@@ -19,7 +19,7 @@ import picocli.CommandLine.Spec;
     description = "Lists and removes the function libraries that Sluice has loaded into Redis.",
     synopsisSubcommandLabel = "(list | prune)",
     mixinStandardHelpOptions = true)
-public final class FunctionsCommand {
+final class FunctionsCommand {
   @Spec private CommandSpec spec = CommandSpec.create();
 
   /** The option {@code --redis}, shared by the commands. */

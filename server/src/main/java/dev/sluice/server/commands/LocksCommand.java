@@ -21,7 +21,7 @@ import picocli.CommandLine.Spec;
     description = "Lists, sets and lifts locks of a running service.",
     synopsisSubcommandLabel = "(list | set | lift)",
     mixinStandardHelpOptions = true)
-public final class LocksCommand {
+final class LocksCommand {
   private static final String RULE_OF_LOCK = "the rule that the lock belongs to";
   private static final String FACETS =
       "such as login=ann, or as printed by `locks list`; none for a rule that counts everyone together";

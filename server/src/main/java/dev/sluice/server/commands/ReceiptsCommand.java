@@ -14,7 +14,7 @@ import picocli.CommandLine.Spec;
     description = "Changes the key that signs receipts.",
     synopsisSubcommandLabel = "(rotate)",
     mixinStandardHelpOptions = true)
-public final class ReceiptsCommand {
+final class ReceiptsCommand {
   @Spec private CommandSpec spec = CommandSpec.create();
 
   @Command(

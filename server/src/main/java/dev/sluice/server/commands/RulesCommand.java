@@ -24,7 +24,7 @@ import picocli.CommandLine.Spec;
     description = "Checks and explains rule files.",
     synopsisSubcommandLabel = "(check | explain | sample)",
     mixinStandardHelpOptions = true)
-public final class RulesCommand {
+final class RulesCommand {
   @Spec private CommandSpec spec = CommandSpec.create();
 
   @Command(

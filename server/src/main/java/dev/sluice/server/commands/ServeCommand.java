@@ -40,7 +40,7 @@ import picocli.CommandLine.Spec;
     showDefaultValues = true,
     mixinStandardHelpOptions = true,
     defaultValueProvider = FromEnvironment.class)
-public final class ServeCommand implements Callable<Integer> {
+final class ServeCommand implements Callable<Integer> {
   @Spec private CommandSpec spec = CommandSpec.create();
 
   @Option(

@@ -5,7 +5,7 @@ import java.util.ArrayList;
 import java.util.List;
 
 /** Prints rows in aligned columns. Not thread-safe. */
-public final class Table {
+final class Table {
   private final List<String[]> rows = new ArrayList<>();
 
   /** A table with a row of titles, or without if none are given. */

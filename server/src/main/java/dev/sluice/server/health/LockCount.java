@@ -14,7 +14,7 @@ import java.util.concurrent.atomic.AtomicBoolean;
  * <p>It is read in the background, one query at a time. So a scrape of the metrics never waits for
  * the store, and queries do not pile up.
  */
-public final class LockCount implements AutoCloseable {
+final class LockCount implements AutoCloseable {
   private static final Duration INTERVAL = Duration.ofSeconds(10);
   private static final Duration OLDEST = Duration.ofSeconds(30);
 

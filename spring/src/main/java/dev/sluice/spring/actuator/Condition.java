@@ -12,7 +12,7 @@ import java.util.Optional;
  * The health of Sluice: {@code UP} or {@code DEGRADED}. Degraded does not take a node out of
  * service, because the rules say what happens without the store. Warnings do not change the status.
  */
-public record Condition(String status, Map<String, Object> details) {
+record Condition(String status, Map<String, Object> details) {
   static Condition of(Store store, Limiter limiter) {
     Map<String, Object> details = new LinkedHashMap<>();
     details.put("rules", limiter.rules().size());

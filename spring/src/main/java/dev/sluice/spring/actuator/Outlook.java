@@ -10,7 +10,7 @@ import java.util.Map;
 import java.util.concurrent.CompletionStage;
 
 /** The balances of an identity by one rule, for an operator. */
-public record Outlook(Decision decision) {
+record Outlook(Decision decision) {
   /** Awaits a decision of the store; throws if the node had to decide without it. */
   static Outlook of(CompletionStage<Decision> look, Store store) {
     Decision decision = Stages.await(look);

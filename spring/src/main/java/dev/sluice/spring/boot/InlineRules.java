@@ -16,7 +16,7 @@ import org.springframework.boot.context.properties.source.ConfigurationPropertyS
 import org.springframework.core.env.Environment;
 
 /** Reads the rules and facets of the properties {@code sluice.rules} and {@code sluice.facets}. */
-public final class InlineRules {
+final class InlineRules {
   /*
    * They are written as JSON, which is also YAML, and then read like a rule file: one parser, one set
    * of messages. The binder gives lists as maps with the keys 0, 1, 2, and in .properties files

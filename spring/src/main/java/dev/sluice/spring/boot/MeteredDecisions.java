@@ -9,7 +9,7 @@ import dev.sluice.Settled;
 import dev.sluice.metrics.Metrics;
 
 /** Counts all decisions of the limiter, also those that the application asks for directly. */
-public record MeteredDecisions(SluiceAutoConfiguration.Meters meters) implements LimiterListener {
+record MeteredDecisions(SluiceAutoConfiguration.Meters meters) implements LimiterListener {
   @Override
   public void decided(Rules rules, Call call, Decision decision, long nanos) {
     meters.countDecisions(Metrics.counts(rules, call.rules(), decision));

@@ -12,7 +12,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /** The rules of an application. Refuses changes that remove a rule that is in use. Thread-safe. */
-public final class RuleLayers implements RuleSource {
+final class RuleLayers implements RuleSource {
   /*
    * An annotation or a route whose rule is removed could only fail or stop limiting. So such a change
    * is refused like any bad change: the previous rules stay in force, and failure() says why. Most

@@ -20,7 +20,7 @@ import org.springframework.core.io.ResourceLoader;
 import org.springframework.util.ResourceUtils;
 
 /** Combines the rules of a file, of properties and of {@code RuleSource} beans. */
-public final class RuleSettings {
+final class RuleSettings {
   private static final Logger LOG = LoggerFactory.getLogger(RuleSettings.class);
 
   private RuleSettings() {}

@@ -5,7 +5,7 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /** The reason why an application cannot start, and what to do about it. */
-public final class StartFailure extends IllegalStateException {
+final class StartFailure extends IllegalStateException {
   private static final long serialVersionUID = 1L;
 
   private final String action;

@@ -9,7 +9,7 @@ import org.springframework.boot.diagnostics.FailureAnalyzer;
  * Makes Spring Boot print the reason and the action instead of a stack trace when Sluice stops the
  * start.
  */
-public final class StartFailureAnalyzer implements FailureAnalyzer {
+final class StartFailureAnalyzer implements FailureAnalyzer {
   private static final int DEEPEST = 50; // causes can be circular
 
   @Override

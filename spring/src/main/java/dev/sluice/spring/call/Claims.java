@@ -8,7 +8,7 @@ import org.springframework.security.oauth2.core.OAuth2AuthenticatedPrincipal;
 import org.springframework.util.ClassUtils;
 
 /** Claims of the token that Spring Security verified; null without its OAuth 2 support. */
-public final class Claims {
+final class Claims {
   private static final boolean PRESENT =
       ClassUtils.isPresent(
           "org.springframework.security.oauth2.core.ClaimAccessor", Claims.class.getClassLoader());

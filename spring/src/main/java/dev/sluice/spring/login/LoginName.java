@@ -7,7 +7,7 @@ import java.util.EnumSet;
 import org.jspecify.annotations.Nullable;
 
 /** Normalizes a typed login name to the form in which it is counted. */
-public final class LoginName {
+final class LoginName {
   /*
    * Databases often take Ann, "ann " and ann for one account, and some cut a name at a null byte. If
    * each spelling had its own tries, an attacker would get the limit once for each spelling. So all

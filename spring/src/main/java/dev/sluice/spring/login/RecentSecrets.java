@@ -13,7 +13,7 @@ import javax.crypto.Mac;
 import javax.crypto.spec.SecretKeySpec;
 
 /** Remembers for a minute that a password was right, or that a cookie was bad. Thread-safe. */
-public final class RecentSecrets {
+final class RecentSecrets {
   /*
    * Secrets are kept as HMACs, so that no password is in memory. The key is in the same memory, so an
    * attacker with a memory dump can try guesses against the entries. So expired ones are removed with

@@ -19,7 +19,7 @@ import org.slf4j.LoggerFactory;
 import org.springframework.expression.EvaluationContext;
 
 /** One invocation of an annotated method. Thread-safe after {@link #enter}. */
-public final class Passage {
+final class Passage {
   /*
    * With count = ON_FAILURE the cost is reserved first and settled once, when the invocation ends:
    * confirmed if it failed, refunded if not. If the process dies in between, the store counts it when

@@ -1,3 +1,4 @@
+/** For the tests of applications: a store of their own and a clock to set. */
 @NullMarked
 package dev.sluice.spring.testing;
 
