@@ -5,11 +5,9 @@ import java.io.IOException;
 import java.io.PrintWriter;
 import java.util.ArrayList;
 import java.util.List;
-import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
-import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
 
 /** {@code ./sluice accounts show|reset}: what an identity has used of a rule. */
@@ -19,9 +17,6 @@ import picocli.CommandLine.Spec;
     synopsisSubcommandLabel = "(show | reset)",
     mixinStandardHelpOptions = true)
 final class AccountsCommand {
-  private static final String FACETS =
-      "such as login=ann, or as printed by `locks list`; none for a rule that counts everyone together";
-
   @Spec private CommandSpec spec = CommandSpec.create();
 
   @Command(
@@ -29,13 +24,8 @@ final class AccountsCommand {
       description = "Shows what is left of each limit.",
       mixinStandardHelpOptions = true,
       defaultValueProvider = FromEnvironment.class)
-  int show(
-      @Mixin Remote remote,
-      @Parameters(index = "0", paramLabel = "RULE") String rule,
-      @Parameters(index = "1..*", arity = "0..*", paramLabel = "FACET=VALUE", description = FACETS)
-          @Nullable List<String> identity)
-      throws IOException {
-    JsonNode answer = remote.send("GET", Remote.path("/v1/accounts", rule, identity), null);
+  int show(@Mixin Remote remote, @Mixin RuleAndIdentity which) throws IOException {
+    JsonNode answer = remote.send("GET", which.path("/v1/accounts"), null);
     PrintWriter out = spec.commandLine().getOut();
     if (remote.wantsJson()) {
       out.println(answer.toPrettyString());
@@ -57,13 +47,8 @@ final class AccountsCommand {
       description = "Forgets the usage and any lock. Exit code 3 if there was nothing to forget.",
       mixinStandardHelpOptions = true,
       defaultValueProvider = FromEnvironment.class)
-  int reset(
-      @Mixin Remote remote,
-      @Parameters(index = "0", paramLabel = "RULE") String rule,
-      @Parameters(index = "1..*", arity = "0..*", paramLabel = "FACET=VALUE", description = FACETS)
-          @Nullable List<String> identity)
-      throws IOException {
-    JsonNode answer = remote.send("DELETE", Remote.path("/v1/accounts", rule, identity), null);
+  int reset(@Mixin Remote remote, @Mixin RuleAndIdentity which) throws IOException {
+    JsonNode answer = remote.send("DELETE", which.path("/v1/accounts"), null);
     boolean reset = answer.path("reset").asBoolean();
     PrintWriter out = spec.commandLine().getOut();
     if (remote.wantsJson()) {

@@ -12,7 +12,6 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
 
 /** {@code ./sluice locks list|set|lift}: the locks of a running service. */
@@ -22,10 +21,6 @@ import picocli.CommandLine.Spec;
     synopsisSubcommandLabel = "(list | set | lift)",
     mixinStandardHelpOptions = true)
 final class LocksCommand {
-  private static final String RULE_OF_LOCK = "the rule that the lock belongs to";
-  private static final String FACETS =
-      "such as login=ann, or as printed by `locks list`; none for a rule that counts everyone together";
-
   @Spec private CommandSpec spec = CommandSpec.create();
 
   @Command(
@@ -128,9 +123,7 @@ final class LocksCommand {
       defaultValueProvider = FromEnvironment.class)
   int set(
       @Mixin Remote remote,
-      @Parameters(index = "0", paramLabel = "RULE", description = RULE_OF_LOCK) String rule,
-      @Parameters(index = "1..*", arity = "0..*", paramLabel = "FACET=VALUE", description = FACETS)
-          @Nullable List<String> identity,
+      @Mixin RuleAndIdentity which,
       @Option(
               names = "--for",
               required = true,
@@ -144,7 +137,7 @@ final class LocksCommand {
     if (reason != null) {
       body.put("reason", reason);
     }
-    return print(remote, remote.send("PUT", Remote.path("/v1/locks", rule, identity), body));
+    return print(remote, remote.send("PUT", which.path("/v1/locks"), body));
   }
 
   @Command(
@@ -155,16 +148,14 @@ final class LocksCommand {
       defaultValueProvider = FromEnvironment.class)
   int lift(
       @Mixin Remote remote,
-      @Parameters(index = "0", paramLabel = "RULE", description = RULE_OF_LOCK) String rule,
-      @Parameters(index = "1..*", arity = "0..*", paramLabel = "FACET=VALUE", description = FACETS)
-          @Nullable List<String> identity,
+      @Mixin RuleAndIdentity which,
       @Option(
               names = "--keep-usage",
               description =
                   "end the lock only; the usage stays, and earlier locks still count towards the next")
           boolean keepUsage)
       throws IOException {
-    String path = Remote.path("/v1/locks", rule, identity);
+    String path = which.path("/v1/locks");
     if (keepUsage) {
       path += (path.indexOf('?') < 0 ? "?" : "&") + "keepUsage=true";
     }

@@ -1,5 +1,8 @@
 package dev.sluice.spring.login;
 
+import java.time.Instant;
+import java.util.Optional;
+import java.util.concurrent.CompletionStage;
 import org.jspecify.annotations.Nullable;
 import org.springframework.security.authentication.AuthenticationServiceException;
 import org.springframework.security.authentication.CredentialsExpiredException;
@@ -7,7 +10,7 @@ import org.springframework.security.authentication.ProviderNotFoundException;
 import org.springframework.security.authentication.UsernamePasswordAuthenticationToken;
 import org.springframework.security.core.Authentication;
 
-/** Recognizes logins by name and password, and which of their outcomes are failures. */
+/** Recognizes logins by name and password, and ends a try by its outcome. */
 final class Password {
   private Password() {}
 
@@ -21,9 +24,26 @@ final class Password {
     return password == null ? null : password.toString();
   }
 
-  /** Whether the user is authenticated now. */
-  static boolean isRight(@Nullable Authentication done) {
-    return done != null && done.isAuthenticated();
+  /**
+   * Ends a try by the outcome of the login. Returns when the caller can log in again, if this try
+   * began a lock.
+   *
+   * @param done what the manager returned, or null
+   * @param error what the manager threw, or null
+   */
+  static CompletionStage<Optional<Instant>> end(
+      LoginGuard.Try attempt,
+      Object manager,
+      Authentication login,
+      @Nullable Authentication done,
+      @Nullable Throwable error) {
+    if (done != null && done.isAuthenticated()) {
+      return attempt.succeeded(done.getName()).thenApply(settled -> Optional.empty());
+    }
+    if (error != null && isGivenBack(error, manager, login)) {
+      return attempt.undone().thenApply(settled -> Optional.empty());
+    }
+    return attempt.failed();
   }
 
   /**
@@ -31,7 +51,7 @@ final class Password {
    * right and has expired. Every other exception counts; otherwise guesses would be free while
    * something is broken. A locked or disabled account counts, too, because the answer reveals it.
    */
-  static boolean isGivenBack(Throwable error, Object manager, Authentication login) {
+  private static boolean isGivenBack(Throwable error, Object manager, Authentication login) {
     if (error instanceof AuthenticationServiceException) {
       // With several providers, another may have rejected the password before this one failed.
       return Checkers.count(manager, login) <= 1;

@@ -45,10 +45,8 @@ final class ReactiveLogins implements MethodInterceptor, LoginGuard.Post {
 
   @Override
   public @Nullable Object invoke(MethodInvocation call) throws Throwable {
-    return call.getThis() instanceof ReactiveAuthenticationManager manager
-            && call.getMethod().getName().equals("authenticate")
-            && call.getArguments().length == 1
-            && call.getArguments()[0] instanceof Authentication login
+    Authentication login = Managers.login(call);
+    return login != null && call.getThis() instanceof ReactiveAuthenticationManager manager
         ? authenticate(manager, login)
         : call.proceed();
   }
@@ -94,15 +92,8 @@ final class ReactiveLogins implements MethodInterceptor, LoginGuard.Post {
       Authentication login,
       LoginGuard.Try attempt,
       Optional<ServerWebExchange> exchange) {
-    Authentication done = signal.get();
-    if (Password.isRight(done)) {
-      return Mono.fromCompletionStage(attempt.succeeded(done.getName())).then();
-    }
-    Throwable error = signal.getThrowable();
-    if (error != null && Password.isGivenBack(error, manager, login)) {
-      return Mono.fromCompletionStage(attempt.undone()).then();
-    }
-    return Mono.fromCompletionStage(attempt.failed())
+    return Mono.fromCompletionStage(
+            Password.end(attempt, manager, login, signal.get(), signal.getThrowable()))
         .flatMap(
             until ->
                 until.isPresent() && exchange.isPresent()

@@ -2,7 +2,10 @@ package dev.sluice.spring.login;
 
 import dev.sluice.spring.RateLimitedException;
 import jakarta.servlet.http.HttpServletRequest;
+import java.time.Instant;
 import java.util.Collections;
+import java.util.Optional;
+import java.util.concurrent.CompletionStage;
 import java.util.function.Supplier;
 import org.aopalliance.intercept.MethodInterceptor;
 import org.aopalliance.intercept.MethodInvocation;
@@ -55,10 +58,8 @@ final class ServletLogins implements MethodInterceptor, LoginGuard.Post {
 
   @Override
   public @Nullable Object invoke(MethodInvocation call) throws Throwable {
-    return call.getThis() instanceof AuthenticationManager manager
-            && call.getMethod().getName().equals("authenticate")
-            && call.getArguments().length == 1
-            && call.getArguments()[0] instanceof Authentication login
+    Authentication login = Managers.login(call);
+    return login != null && call.getThis() instanceof AuthenticationManager manager
         ? authenticate(manager, login)
         : call.proceed();
   }
@@ -72,25 +73,18 @@ final class ServletLogins implements MethodInterceptor, LoginGuard.Post {
     if (!attempt.allowed()) {
       throw refusal(attempt);
     }
+    Authentication done;
     INSIDE.set(true);
     try {
-      Authentication done = manager.authenticate(login);
-      if (Password.isRight(done)) {
-        LoginGuard.await(attempt.succeeded(done.getName()));
-      } else {
-        fail(attempt);
-      }
-      return done;
+      done = manager.authenticate(login);
     } catch (RuntimeException | Error e) {
-      if (Password.isGivenBack(e, manager, login)) {
-        LoginGuard.await(attempt.undone());
-      } else {
-        fail(attempt);
-      }
+      setLockEnd(Password.end(attempt, manager, login, null, e));
       throw e;
     } finally {
       INSIDE.remove();
     }
+    setLockEnd(Password.end(attempt, manager, login, done, null));
+    return done;
   }
 
   private static RuntimeException refusal(LoginGuard.Try attempt) {
@@ -110,10 +104,10 @@ final class ServletLogins implements MethodInterceptor, LoginGuard.Post {
     return shown.toException();
   }
 
-  /** Counts a failed login, and sets the end of a lock that it began. */
-  static void fail(LoginGuard.Try attempt) {
+  /** Waits for the end of a try; if it began a lock, the login page gets the end of the lock. */
+  static void setLockEnd(CompletionStage<Optional<Instant>> ended) {
     HttpServletRequest request = request();
-    LoginGuard.await(attempt.failed())
+    LoginGuard.await(ended)
         .ifPresent(
             until -> {
               if (request != null) {

@@ -90,7 +90,7 @@ final class ServletRememberMe extends RememberMeAuthenticationFilter {
     } catch (RuntimeException e) {
       // A stolen cookie throws. If the user database failed, no cookie was checked.
       if (e instanceof AuthenticationException && !(e instanceof AuthenticationServiceException)) {
-        ServletLogins.fail(attempt);
+        ServletLogins.setLockEnd(attempt.failed());
       } else {
         LoginGuard.await(attempt.undone());
       }
