@@ -86,7 +86,7 @@ class AddressRangesTest {
   }
 
   @Test
-  void edgeTellsOfRangesThatAreFinerThanItsClients() {
+  void edgeReportsRangesThatAreFinerThanItsClients() {
     Rules rules =
         Rules.of(
             Rule.builder("r")

@@ -72,7 +72,7 @@ final class Judge {
   static long[] judge(Plan plan, Case first, long now) {
     Judge judge = new Judge(plan, first, now);
     return switch (plan.intent()) {
-      case PEEK -> judge.tell(judge.allFit(), true, false);
+      case PEEK -> judge.report(judge.allFit(), true, false);
       case RECORD -> judge.record();
       case TAKE, RESERVE -> judge.take();
     };
@@ -116,7 +116,7 @@ final class Judge {
 
   /** Repeats the first verdict on a call that was sent again, with the current balances. */
   static long[] stand(Plan plan, boolean allowed, Case first, long now) {
-    return new Judge(plan, first, now).tell(allowed, !allowed, false);
+    return new Judge(plan, first, now).report(allowed, !allowed, false);
   }
 
   private boolean allFit() {
@@ -134,7 +134,7 @@ final class Judge {
       count(each, at);
       at += size(each);
     }
-    return tell(true, false, false);
+    return report(true, false, false);
   }
 
   private long[] take() {
@@ -149,7 +149,7 @@ final class Judge {
       }
       at += size(each);
     }
-    return tell(allowed, !allowed, true);
+    return report(allowed, !allowed, true);
   }
 
   /** How many numbers a charge has. */
@@ -251,19 +251,19 @@ final class Judge {
    * @param takes whether all charges that fit were taken, except those that a rule in shadow mode
    *     denies
    */
-  private long[] tell(boolean allowed, boolean asks, boolean takes) {
+  private long[] report(boolean allowed, boolean asks, boolean takes) {
     numbers[0] = allowed ? 1 : 0;
     numbers[1] = now;
     int at = Verdict.HEAD;
     for (Case each = first; each != null; each = each.next) {
-      tell(each, asks || (takes && isRefusedInShadow(each)), at);
+      report(each, asks || (takes && isRefusedInShadow(each)), at);
       at += size(each);
     }
     return numbers;
   }
 
   /** The balances of an account for a charge, or after it if it was counted. */
-  private void tell(Case one, boolean asks, int start) {
+  private void report(Case one, boolean asks, int start) {
     Row row = one.state;
     long left = row.lockLeft(now);
     long time = row.time(now);

@@ -213,7 +213,7 @@ public final class RuleWords {
     lines.add("A single call that costs more than %d never passes.".formatted(most));
     lines.add(
         terms.countDenied()
-            ? "A denied call counts as well: who keeps knocking stays out."
+            ? "A denied call counts as well: a client that keeps retrying stays out."
             : "A denied call costs nothing.");
     Lock lock = terms.lock();
     if (lock != null) {
@@ -286,7 +286,7 @@ public final class RuleWords {
               + " is earned within %s of the end of the one before."
                   .formatted(format(lock.memory())));
     }
-    lines.add("Knocking while locked does not make a lock longer.");
+    lines.add("Retrying while locked does not make a lock longer.");
     return lines;
   }
 

@@ -35,7 +35,7 @@ public interface BucketRefundContract {
     await(scene.limiter(rule).refundAsync(second));
 
     // 600 ms would be exact. What the first got back is rounded up to a whole token.
-    assertThat(scene.told(scene.peek(rule, 1)))
+    assertThat(scene.shown(scene.peek(rule, 1)))
         .isEqualTo("denied [0 of 2, retry 230ms, reset 830ms]");
   }
 
@@ -53,7 +53,7 @@ public interface BucketRefundContract {
       await(scene.limiter(rule).settleAsync(receipt, 25));
     }
 
-    assertThat(scene.told(scene.peek(rule, 1))).isEqualTo("allowed [760 of 1000, reset 4m]");
+    assertThat(scene.shown(scene.peek(rule, 1))).isEqualTo("allowed [760 of 1000, reset 4m]");
   }
 
   @Test
@@ -68,7 +68,7 @@ public interface BucketRefundContract {
       await(scene.limiter(rule).refundAsync(receipt));
     }
     scene.clock.advance(Duration.ofMinutes(2));
-    assertThat(scene.told(scene.take(rule, 4))).isEqualTo("allowed [0 of 4, reset 4m]");
+    assertThat(scene.shown(scene.take(rule, 4))).isEqualTo("allowed [0 of 4, reset 4m]");
 
     await(scene.limiter(rule).refundAsync(second));
 
@@ -76,7 +76,7 @@ public interface BucketRefundContract {
   }
 
   @Test
-  default void bucketLacksNoLessThanIfWhatWasGivenBackHadNeverBeenTaken() {
+  default void bucketLacksNoLessThanIfTheRefundHadNeverBeenTaken() {
     Scene scene = scene();
     for (int seed = 0; seed < 40; seed++) {
       new RandomCalls(scene, seed).play(40);

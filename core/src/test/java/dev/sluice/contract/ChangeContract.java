@@ -36,7 +36,7 @@ public interface ChangeContract {
   }
 
   @Test
-  default void waitThatIsToldAfterAChangeIsOverWhenItSays() {
+  default void retryAfterHoldsAfterAChange() {
     Scene scene = scene();
     Duration second = Duration.ofSeconds(1);
     List<Limit> slow = Scene.everyKind(10, Duration.ofDays(1));
@@ -107,9 +107,9 @@ public interface ChangeContract {
     scene.take(fast, 6);
     scene.clock.advance(Duration.ofMillis(150));
 
-    assertThat(scene.told(scene.peek(slow, 1))).isEqualTo("allowed [5 of 10, reset 5s]");
-    assertThat(scene.told(scene.take(slow, 1))).isEqualTo("allowed [4 of 10, reset 6s]");
-    assertThat(scene.told(scene.peek(fast, 1))).isEqualTo("allowed [4 of 10, reset 600ms]");
+    assertThat(scene.shown(scene.peek(slow, 1))).isEqualTo("allowed [5 of 10, reset 5s]");
+    assertThat(scene.shown(scene.take(slow, 1))).isEqualTo("allowed [4 of 10, reset 6s]");
+    assertThat(scene.shown(scene.peek(fast, 1))).isEqualTo("allowed [4 of 10, reset 600ms]");
   }
 
   @Test
@@ -117,9 +117,9 @@ public interface ChangeContract {
     Scene scene = scene();
     scene.take(rule(Limit.tokenBucket(10, 1, Duration.ofSeconds(1))), 8);
 
-    assertThat(scene.told(scene.peek(rule(Limit.tokenBucket(5, 1, Duration.ofSeconds(1))), 1)))
+    assertThat(scene.shown(scene.peek(rule(Limit.tokenBucket(5, 1, Duration.ofSeconds(1))), 1)))
         .isEqualTo("denied [0 of 5, retry 4s, reset 8s]");
-    assertThat(scene.told(scene.peek(rule(Limit.tokenBucket(5, 2, Duration.ofSeconds(1))), 1)))
+    assertThat(scene.shown(scene.peek(rule(Limit.tokenBucket(5, 2, Duration.ofSeconds(1))), 1)))
         .isEqualTo("denied [0 of 5, retry 2s, reset 4s]");
   }
 
@@ -128,10 +128,10 @@ public interface ChangeContract {
     Scene scene = scene();
     scene.take(rule(Limit.tokenBucket(10, 1, Duration.ofSeconds(1))), 10);
 
-    assertThat(scene.told(scene.peek(rule(Limit.tokenBucket(2, 2, Duration.ofSeconds(1))), 1)))
+    assertThat(scene.shown(scene.peek(rule(Limit.tokenBucket(2, 2, Duration.ofSeconds(1))), 1)))
         .isEqualTo("denied [0 of 2, retry 1s500ms, reset 2s]");
     assertThat(
-            scene.told(
+            scene.shown(
                 scene.peek(rule(Limit.tokenBucket(2, 2, Duration.ofSeconds(1)).withDebt(0)), 1)))
         .isEqualTo("denied [0 of 2, retry 500ms, reset 1s]");
   }
@@ -186,9 +186,9 @@ public interface ChangeContract {
     scene.take(rule(Limit.slidingLog(3, WINDOW)), 2);
     scene.clock.advance(Duration.ofSeconds(6));
 
-    assertThat(scene.told(scene.peek(rule(Limit.slidingLog(3, Duration.ofMinutes(1))), 1)))
+    assertThat(scene.shown(scene.peek(rule(Limit.slidingLog(3, Duration.ofMinutes(1))), 1)))
         .isEqualTo("allowed [1 of 3, reset 54s]");
-    assertThat(scene.told(scene.peek(rule(Limit.slidingLog(3, Duration.ofSeconds(5))), 1)))
+    assertThat(scene.shown(scene.peek(rule(Limit.slidingLog(3, Duration.ofSeconds(5))), 1)))
         .isEqualTo("allowed [3 of 3, reset 0s]");
   }
 
@@ -200,9 +200,9 @@ public interface ChangeContract {
     scene.clock.advance(Duration.ofSeconds(21));
     scene.take(small, 4);
 
-    assertThat(scene.told(scene.peek(large, 1))).isEqualTo("allowed [1 of 5, reset 39s]");
+    assertThat(scene.shown(scene.peek(large, 1))).isEqualTo("allowed [1 of 5, reset 39s]");
     scene.clock.advance(Duration.ofSeconds(39));
-    assertThat(scene.told(scene.peek(large, 1))).isEqualTo("allowed [5 of 5, reset 0s]");
+    assertThat(scene.shown(scene.peek(large, 1))).isEqualTo("allowed [5 of 5, reset 0s]");
   }
 
   @Test
@@ -214,13 +214,13 @@ public interface ChangeContract {
     scene.clock.advance(Duration.ofSeconds(7));
     scene.take(fine, 1);
 
-    assertThat(scene.told(scene.take(coarse, 1)))
+    assertThat(scene.shown(scene.take(coarse, 1)))
         .isEqualTo("allowed [0 of 4, reset 12s999ms999us]");
     scene.clock.advance(Duration.ofSeconds(8).minusNanos(2_000));
-    assertThat(scene.told(scene.peek(coarse, 1)))
+    assertThat(scene.shown(scene.peek(coarse, 1)))
         .isEqualTo("denied [0 of 4, retry 1us, reset 5s1us]");
     scene.clock.advanceMicros(1);
-    assertThat(scene.told(scene.peek(coarse, 1))).isEqualTo("allowed [2 of 4, reset 5s]");
+    assertThat(scene.shown(scene.peek(coarse, 1))).isEqualTo("allowed [2 of 4, reset 5s]");
   }
 
   @Test
@@ -234,10 +234,10 @@ public interface ChangeContract {
     scene.take(coarse, 1); // the last use of the account: its part has nothing later than this
     scene.clock.advance(Duration.ofSeconds(1));
 
-    assertThat(scene.told(scene.peek(fine, 1))).isEqualTo("allowed [1 of 4, reset 9s999ms999us]");
+    assertThat(scene.shown(scene.peek(fine, 1))).isEqualTo("allowed [1 of 4, reset 9s999ms999us]");
     scene.take(fine, 1);
     scene.clock.advance(Duration.ofSeconds(8).minusNanos(2_000));
-    assertThat(scene.told(scene.peek(fine, 1)))
+    assertThat(scene.shown(scene.peek(fine, 1)))
         .isEqualTo("denied [0 of 4, retry 1us, reset 3s1us]");
     scene.clock.advanceMicros(1);
     assertThat(scene.left(fine)).isEqualTo(2);
@@ -291,7 +291,7 @@ public interface ChangeContract {
     Scene scene = scene();
     scene.take(rule(Limit.tokenBucket(5, 5, WINDOW)), 5);
 
-    assertThat(scene.told(scene.peek(rule(Limit.slidingLog(5, WINDOW)), 1)))
+    assertThat(scene.shown(scene.peek(rule(Limit.slidingLog(5, WINDOW)), 1)))
         .isEqualTo("allowed [5 of 5, reset 0s]");
   }
 
@@ -313,7 +313,7 @@ public interface ChangeContract {
     scene.take(before, 1);
     scene.take(before, 1);
 
-    assertThat(scene.told(scene.take(after, 1)))
+    assertThat(scene.shown(scene.take(after, 1)))
         .isEqualTo("denied [8 of 9, retry 5m, reset 10s, locked 5m]");
   }
 

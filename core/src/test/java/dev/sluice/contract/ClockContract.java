@@ -65,7 +65,7 @@ public interface ClockContract {
   }
 
   @Test
-  default void clockThatWasFarAheadShutsNobodyOutForLongerThanAWindow() {
+  default void clockThatWasFarAheadBlocksNobodyForLongerThanAWindow() {
     Scene scene = scene();
     for (Limit limit : Scene.everyKind(3, SPAN)) {
       Rule rule = rule(limit);
@@ -168,7 +168,7 @@ public interface ClockContract {
 
       scene.clock.advance(Duration.ofDays(3_650));
 
-      assertThat(scene.told(scene.peek(rule, 3))).isEqualTo("allowed [3 of 3, reset 0s]");
+      assertThat(scene.shown(scene.peek(rule, 3))).isEqualTo("allowed [3 of 3, reset 0s]");
     }
   }
 }

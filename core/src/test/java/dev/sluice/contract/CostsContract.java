@@ -96,7 +96,7 @@ public interface CostsContract {
   }
 
   @Test
-  default void oneRuleIsGivenBackWhileAnotherIsChargedMore() {
+  default void oneRuleIsRefundedWhileAnotherIsChargedMore() {
     Limiter limiter = limiter(scene());
     Receipt receipt = Scene.receipt(limiter.decide(both()));
 
@@ -177,14 +177,14 @@ public interface CostsContract {
     scene.clock.advance(Duration.ofSeconds(10));
     scene.take(rule, 1);
 
-    assertThat(scene.told(scene.take(rule, 1_000_000)))
+    assertThat(scene.shown(scene.take(rule, 1_000_000)))
         .isEqualTo("denied [0 of 1000000, retry 1m, reset 1m]");
-    assertThat(scene.told(scene.take(rule, 5)))
+    assertThat(scene.shown(scene.take(rule, 5)))
         .isEqualTo("denied [0 of 1000000, retry 50s, reset 1m]");
     await(scene.limiter(rule).settleAsync(first, 100_000));
     assertThat(scene.left(rule)).isEqualTo(899_999);
     scene.clock.advance(MINUTE);
-    assertThat(scene.told(scene.take(rule, 1_000_000)))
+    assertThat(scene.shown(scene.take(rule, 1_000_000)))
         .isEqualTo("allowed [0 of 1000000, reset 1m]");
     assertThat(scene.record(rule, 1_000_000).balances().get(0).uncharged()).isEqualTo(1_000_000);
   }

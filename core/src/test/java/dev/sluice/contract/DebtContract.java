@@ -33,7 +33,7 @@ public interface DebtContract {
 
     assertThat(uncharged(scene.record(rule, 8))).isZero();
     assertThat(uncharged(scene.record(rule, 8))).isEqualTo(6);
-    assertThat(scene.told(scene.peek(rule, 1))).isEqualTo("denied [0 of 5, retry 6s, reset 10s]");
+    assertThat(scene.shown(scene.peek(rule, 1))).isEqualTo("denied [0 of 5, retry 6s, reset 10s]");
     scene.clock.advance(SECOND);
     assertThat(uncharged(scene.record(rule, 1))).isZero();
     assertThat(uncharged(scene.record(rule, 1))).isEqualTo(1);
@@ -44,13 +44,13 @@ public interface DebtContract {
     Scene scene = scene();
     Rule deep = rule(Limit.tokenBucket(5, 1, SECOND).withDebt(100));
     assertThat(uncharged(scene.record(deep, 105))).isZero();
-    assertThat(scene.told(scene.peek(deep, 1)))
+    assertThat(scene.shown(scene.peek(deep, 1)))
         .isEqualTo("denied [0 of 5, retry 1m41s, reset 1m45s]");
 
     Rule none = rule(Limit.tokenBucket(5, 1, SECOND).withDebt(0));
     scene.reset(none);
     assertThat(uncharged(scene.record(none, 7))).isEqualTo(2);
-    assertThat(scene.told(scene.peek(none, 1))).isEqualTo("denied [0 of 5, retry 1s, reset 5s]");
+    assertThat(scene.shown(scene.peek(none, 1))).isEqualTo("denied [0 of 5, retry 1s, reset 5s]");
   }
 
   @Test
@@ -61,7 +61,7 @@ public interface DebtContract {
     scene.clock.advance(Duration.ofMillis(1_500));
 
     assertThat(uncharged(scene.record(rule, 3))).isEqualTo(2);
-    assertThat(scene.told(scene.peek(rule, 1))).isEqualTo("denied [0 of 5, retry 1s, reset 5s]");
+    assertThat(scene.shown(scene.peek(rule, 1))).isEqualTo("denied [0 of 5, retry 1s, reset 5s]");
   }
 
   @Test
@@ -70,7 +70,7 @@ public interface DebtContract {
     Rule rule = rule(Limit.tokenBucket(5, 1, SECOND).withDebt(100));
 
     assertThat(scene.passing(rule, 50)).isEqualTo(5);
-    assertThat(scene.told(scene.peek(rule, 1))).isEqualTo("denied [0 of 5, retry 1s, reset 5s]");
+    assertThat(scene.shown(scene.peek(rule, 1))).isEqualTo("denied [0 of 5, retry 1s, reset 5s]");
   }
 
   @Test
@@ -146,7 +146,7 @@ public interface DebtContract {
   }
 
   @Test
-  default void unchargedOfASettlementIsToldByRule() {
+  default void unchargedOfASettlementIsReportedByRule() {
     Scene scene = scene();
     Limiter limiter =
         scene.limiter(

@@ -31,7 +31,7 @@ public interface LockContract {
   }
 
   @Test
-  default void overdrawingLocksUntilAnExactMillisecond() {
+  default void deniedCallLocksUntilAnExactMillisecond() {
     Scene scene = scene();
     Rule rule = signIn().lock(Duration.ofMinutes(30)).build();
     scene.take(rule, 3);
@@ -39,7 +39,7 @@ public interface LockContract {
 
     Decision fourth = scene.take(rule, 1);
 
-    assertThat(scene.told(fourth))
+    assertThat(scene.shown(fourth))
         .isEqualTo("denied [0 of 3, retry 30m, reset 29m59s, locked 30m]");
     assertThat(fourth.restrictedUntil()).hasValue(Scene.START.plusSeconds(1 + 30 * 60));
   }
@@ -56,7 +56,7 @@ public interface LockContract {
   }
 
   @Test
-  default void knockingWhileLockedDoesNotExtendTheLock() {
+  default void retryingWhileLockedDoesNotExtendTheLock() {
     Scene scene = scene();
     Rule rule = signIn().lock(Duration.ofMinutes(30)).build();
     scene.take(rule, 3);
@@ -67,10 +67,10 @@ public interface LockContract {
       assertThat(scene.take(rule, 1).restrictedUntil()).hasValue(Scene.START.plusSeconds(30 * 60));
     }
     scene.clock.advanceMicros(59_999_999);
-    assertThat(scene.told(scene.take(rule, 1)))
+    assertThat(scene.shown(scene.take(rule, 1)))
         .isEqualTo("denied [0 of 3, retry 1us, reset 1us, locked 1us]");
     scene.clock.advanceMicros(1);
-    assertThat(scene.told(scene.take(rule, 1))).isEqualTo("allowed [2 of 3, reset 30m]");
+    assertThat(scene.shown(scene.take(rule, 1))).isEqualTo("allowed [2 of 3, reset 30m]");
   }
 
   @Test
@@ -83,7 +83,7 @@ public interface LockContract {
       scene.take(rule, 1);
       scene.clock.advance(Duration.ofMinutes(1));
 
-      assertThat(scene.told(scene.take(rule, 1)))
+      assertThat(scene.shown(scene.take(rule, 1)))
           .isEqualTo("denied [2 of 2, retry 4m, reset 0s, locked 4m]");
       scene.clock.advance(Duration.ofMinutes(4));
       assertThat(scene.take(rule, 2).allowed()).isTrue();
@@ -97,10 +97,10 @@ public interface LockContract {
         signIn(Limit.fixedWindow(1, Duration.ofHours(1))).lock(Duration.ofMinutes(1)).build();
     scene.take(rule, 1);
 
-    assertThat(scene.told(scene.take(rule, 1)))
+    assertThat(scene.shown(scene.take(rule, 1)))
         .isEqualTo("denied [0 of 1, retry 1h, reset 1h, locked 1m]");
     scene.clock.advance(Duration.ofSeconds(20));
-    assertThat(scene.told(scene.take(rule, 1)))
+    assertThat(scene.shown(scene.take(rule, 1)))
         .isEqualTo("denied [0 of 1, retry 59m40s, reset 59m40s, locked 40s]");
   }
 
@@ -109,7 +109,7 @@ public interface LockContract {
     Scene scene = scene();
     Rule rule = signIn().lock(Duration.ofMinutes(30)).build();
 
-    assertThat(scene.told(scene.take(rule, 4))).isEqualTo("denied [3 of 3, never, reset 0s]");
+    assertThat(scene.shown(scene.take(rule, 4))).isEqualTo("denied [3 of 3, never, reset 0s]");
     assertThat(scene.take(rule, 3).allowed()).isTrue();
   }
 
@@ -119,12 +119,12 @@ public interface LockContract {
     Rule rule = signIn().lock(Duration.ofMinutes(1)).build();
     scene.take(rule, 3);
 
-    assertThat(scene.told(scene.take(rule, 0)))
+    assertThat(scene.shown(scene.take(rule, 0)))
         .isEqualTo("denied [0 of 3, retry 30m, reset 30m, locked 1m]");
   }
 
   @Test
-  default void onlyTheIdentityThatOverdrewIsLocked() {
+  default void onlyTheIdentityThatWasDeniedIsLocked() {
     Scene scene = scene();
     Rule rule =
         Rule.builder("signIn")
@@ -136,7 +136,7 @@ public interface LockContract {
 
     Decision denied = scene.take(rule, BOB.with("ip", "10.0.0.1"), 1);
 
-    assertThat(scene.told(denied))
+    assertThat(scene.shown(denied))
         .isEqualTo(
             "denied [signIn:member=bob 2 of 2, reset 0s; "
                 + "signIn:ip=10.0.0.1 0 of 2, retry 1m, reset 10s, locked 1m]");
@@ -207,7 +207,7 @@ public interface LockContract {
     assertThat(await(limiter.locksAsync(null, 1_000, null)).locks())
         .extracting(Restriction::reason)
         .containsExactlyInAnyOrder("abuse", "fraud");
-    assertThat(scene.told(scene.take(rule, 1)))
+    assertThat(scene.shown(scene.take(rule, 1)))
         .isEqualTo("denied [3 of 3, retry 1h, reset 0s, locked 1h]");
     assertThat(await(limiter.liftAsync("signIn", ANN))).isTrue();
     assertThat(await(limiter.liftAsync("signIn", ANN))).isFalse();
@@ -320,13 +320,13 @@ public interface LockContract {
       scene.take(rule, 1);
 
       assertThat(await(scene.limiter(rule).liftAsync("signIn", ANN, true))).isTrue();
-      assertThat(scene.told(scene.peek(rule, 1)))
+      assertThat(scene.shown(scene.peek(rule, 1)))
           .startsWith("denied [0 of 2")
           .doesNotContain("locked");
       scene.take(rule, 1);
 
       assertThat(await(scene.limiter(rule).liftAsync("signIn", ANN))).isTrue();
-      assertThat(scene.told(scene.peek(rule, 1))).isEqualTo("allowed [2 of 2, reset 0s]");
+      assertThat(scene.shown(scene.peek(rule, 1))).isEqualTo("allowed [2 of 2, reset 0s]");
     }
   }
 
@@ -341,7 +341,7 @@ public interface LockContract {
 
       assertThat(await(limiter.resetAsync("signIn", ANN))).isTrue();
 
-      assertThat(scene.told(scene.peek(rule, 1))).isEqualTo("allowed [2 of 2, reset 0s]");
+      assertThat(scene.shown(scene.peek(rule, 1))).isEqualTo("allowed [2 of 2, reset 0s]");
       assertThat(await(limiter.locksAsync(null, 1_000, null)).locks()).isEmpty();
       assertThat(await(limiter.resetAsync("signIn", ANN))).isFalse();
     }

@@ -102,9 +102,10 @@ public interface LockPointContract {
     assertThat(scene.take(rule, 1).locked()).isTrue();
     scene.clock.advance(Duration.ofSeconds(1));
 
-    assertThat(scene.told(scene.take(rule, 1))).isEqualTo("denied [0 of 2, retry 7s, reset 9s]");
+    assertThat(scene.shown(scene.take(rule, 1))).isEqualTo("denied [0 of 2, retry 7s, reset 9s]");
     scene.clock.advance(Duration.ofSeconds(7));
-    assertThat(scene.told(scene.take(rule, 1))).isEqualTo("allowed [0 of 2, reset 10s, locked 1s]");
+    assertThat(scene.shown(scene.take(rule, 1)))
+        .isEqualTo("allowed [0 of 2, reset 10s, locked 1s]");
   }
 
   @Test
@@ -146,7 +147,7 @@ public interface LockPointContract {
 
     Decision third = scene.take(rule, ANN.with("ip", "10.0.0.2"), 1);
 
-    assertThat(scene.told(third))
+    assertThat(scene.shown(third))
         .isEqualTo(
             "allowed [codes:member=ann 0 of 3, reset 5m, locked 30m; "
                 + "codes:ip=10.0.0.2 2 of 3, reset 5m]");
@@ -177,13 +178,13 @@ public interface LockPointContract {
 
     Decision second = scene.take(rule, 2);
 
-    assertThat(scene.told(second)).isEqualTo("allowed [shadow 0 of 2, reset 10s, locked 30m]");
+    assertThat(scene.shown(second)).isEqualTo("allowed [shadow 0 of 2, reset 10s, locked 30m]");
     assertThat(second.locked()).isFalse();
     scene.clock.advance(Duration.ofMinutes(1));
     Decision later = scene.take(rule, 1);
     assertThat(later.allowed()).isTrue();
     assertThat(later.shadowDenials()).containsExactly("codes");
-    assertThat(scene.told(later))
+    assertThat(scene.shown(later))
         .isEqualTo("allowed [shadow 2 of 2, retry 29m, reset 0s, locked 29m]");
   }
 
@@ -200,9 +201,9 @@ public interface LockPointContract {
                 Terms.of(three).locking(Lock.of(Duration.ofMinutes(1)).onLimit()))
             .build();
 
-    assertThat(scene.told(scene.take(rule, ANN, 3)))
+    assertThat(scene.shown(scene.take(rule, ANN, 3)))
         .isEqualTo("allowed [0 of 3, reset 5m, locked 1m]");
-    assertThat(scene.told(scene.take(rule, BOB, 3))).isEqualTo("allowed [0 of 3, reset 5m]");
+    assertThat(scene.shown(scene.take(rule, BOB, 3))).isEqualTo("allowed [0 of 3, reset 5m]");
   }
 
   @Test
@@ -297,7 +298,7 @@ public interface LockPointContract {
 
     await(scene.limiter(rule).settleAsync(receipt, 1));
 
-    assertThat(scene.told(scene.peek(rule, 1)))
+    assertThat(scene.shown(scene.peek(rule, 1)))
         .isEqualTo("denied [2 of 3, retry 30m, reset 5m, locked 30m]");
   }
 

@@ -125,7 +125,7 @@ public interface PeersContract {
   }
 
   @Test
-  default void knockingClientGetsInAsSoonAsThereIsRoom() {
+  default void retryingClientPassesAsSoonAsThereIsRoom() {
     Scene scene = scene();
     for (Limit limit : Scene.everyKind(1, Duration.ofSeconds(10))) {
       Rule rule = rule(limit);

@@ -35,7 +35,7 @@ public interface PlanContract {
 
     Decision decision = scene.take(rule, member("ann", "10.0.0.1").with("promo", "x"), 1);
 
-    assertThat(scene.told(decision))
+    assertThat(scene.shown(decision))
         .isEqualTo(
             "allowed [promo:member=ann 2 of 3, reset 10s; promo:ip=10.0.0.1 2 of 3, reset 10s; "
                 + "promo:member=ann&promo=x 2 of 3, reset 10s]");
@@ -75,10 +75,10 @@ public interface PlanContract {
     Limiter limiter = scene.limiter(burst, daily);
     Call both = Call.of(List.of("burst", "daily", "burst"), ANN);
 
-    assertThat(scene.told(limiter.decide(both)))
+    assertThat(scene.shown(limiter.decide(both)))
         .isEqualTo(
             "allowed [burst:member=ann 0 of 1, reset 1s; daily:member=ann 4 of 5, reset 14h]");
-    assertThat(scene.told(limiter.decide(both)))
+    assertThat(scene.shown(limiter.decide(both)))
         .isEqualTo(
             "denied [burst:member=ann 0 of 1, retry 1s, reset 1s; "
                 + "daily:member=ann 4 of 5, reset 14h]");
@@ -95,7 +95,7 @@ public interface PlanContract {
 
       assertThat(scene.take(rule, ANN, 2).allowed()).isTrue();
 
-      assertThat(scene.told(scene.peek(other, 2))).isEqualTo("allowed [2 of 2, reset 0s]");
+      assertThat(scene.shown(scene.peek(other, 2))).isEqualTo("allowed [2 of 2, reset 0s]");
       assertThat(scene.take(rule, Identity.of("member", limit.getClass().getName()), 2).allowed())
           .isTrue();
     }
@@ -145,11 +145,11 @@ public interface PlanContract {
             .build();
     Call both = Call.of(List.of("small", "large"), BOB).costing(3);
 
-    assertThat(scene.told(scene.limiter(small, large).decide(both)))
+    assertThat(scene.shown(scene.limiter(small, large).decide(both)))
         .isEqualTo(
             "denied [small:member=bob 2 of 2, never, reset 0s; "
                 + "large:member=bob 9 of 9, reset 0s]");
-    assertThat(scene.told(scene.limiter(small, large).decide(both.costing(2))))
+    assertThat(scene.shown(scene.limiter(small, large).decide(both.costing(2))))
         .isEqualTo(
             "allowed [small:member=bob 0 of 2, reset 5s; large:member=bob 7 of 9, reset 5s]");
   }

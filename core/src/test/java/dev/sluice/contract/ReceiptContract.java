@@ -22,7 +22,7 @@ public interface ReceiptContract {
   Scene scene();
 
   @Test
-  default void givenBackIsThereAgainOnce() {
+  default void refundIsAvailableAgainOnce() {
     Scene scene = scene();
     for (Limit limit : Scene.everyKind(5, Duration.ofSeconds(10))) {
       Rule rule = rule(limit);
@@ -40,7 +40,7 @@ public interface ReceiptContract {
   }
 
   @Test
-  default void settledForLessGivesBackTheRest() {
+  default void settlingForLessRefundsTheRest() {
     Scene scene = scene();
     for (Limit limit : Scene.everyKind(9, Duration.ofSeconds(10))) {
       Rule rule = rule(limit);
@@ -82,7 +82,7 @@ public interface ReceiptContract {
     Rule bucket = rule(Limit.tokenBucket(5, 1, Duration.ofSeconds(1)));
     scene.reset(bucket);
     await(scene.limiter(bucket).settleAsync(scene.receipt(bucket, 2), 9));
-    assertThat(scene.told(scene.peek(bucket, 1))).isEqualTo("denied [0 of 5, retry 5s, reset 9s]");
+    assertThat(scene.shown(scene.peek(bucket, 1))).isEqualTo("denied [0 of 5, retry 5s, reset 9s]");
   }
 
   @Test
@@ -108,11 +108,11 @@ public interface ReceiptContract {
     Rule rule = rule(Limit.tokenBucket(10, 10, Duration.ofSeconds(1)));
     Receipt receipt = scene.receipt(rule, 5);
     scene.clock.advance(Duration.ofMillis(300));
-    assertThat(scene.told(scene.take(rule, 8))).isEqualTo("allowed [0 of 10, reset 1s]");
+    assertThat(scene.shown(scene.take(rule, 8))).isEqualTo("allowed [0 of 10, reset 1s]");
 
     await(scene.limiter(rule).refundAsync(receipt));
 
-    assertThat(scene.told(scene.peek(rule, 1))).isEqualTo("allowed [2 of 10, reset 800ms]");
+    assertThat(scene.shown(scene.peek(rule, 1))).isEqualTo("allowed [2 of 10, reset 800ms]");
   }
 
   @Test
@@ -125,7 +125,7 @@ public interface ReceiptContract {
 
     await(scene.limiter(rule).refundAsync(receipt));
 
-    assertThat(scene.told(scene.peek(rule, 4))).isEqualTo("allowed [4 of 4, reset 0s]");
+    assertThat(scene.shown(scene.peek(rule, 4))).isEqualTo("allowed [4 of 4, reset 0s]");
   }
 
   @Test
@@ -142,7 +142,7 @@ public interface ReceiptContract {
 
     await(scene.limiter(rule).settleAsync(receipt, 1));
 
-    assertThat(scene.told(scene.take(rule, who, 0)))
+    assertThat(scene.shown(scene.take(rule, who, 0)))
         .isEqualTo(
             "allowed [both:member=ann 3 of 4, reset 10s; both:ip=10.0.0.1 3 of 4, reset 10s]");
   }
@@ -163,7 +163,7 @@ public interface ReceiptContract {
   }
 
   @Test
-  default void recordedCallWasNotTakenAndCannotBeGivenBack() {
+  default void recordedCallCannotBeRefunded() {
     Scene scene = scene();
     for (Limit limit : Scene.everyKind(4, Duration.ofSeconds(10))) {
       Rule rule = rule(limit);
@@ -196,7 +196,7 @@ public interface ReceiptContract {
   }
 
   @Test
-  default void callWhoseIdHasACommaIsGivenBack() {
+  default void callWhoseIdHasACommaIsRefunded() {
     Scene scene = scene();
     for (Limit limit : Scene.everyKind(6, Duration.ofSeconds(10))) {
       Rule rule = rule(limit);

@@ -160,7 +160,7 @@ public interface ResendContract {
 
     Decision again = limiter.decide(call);
 
-    assertThat(scene.told(again))
+    assertThat(scene.shown(again))
         .isEqualTo("allowed [quick:member=ann 5 of 5, reset 0s; slow:member=ann 0 of 1, reset 1m]");
   }
 
@@ -312,9 +312,9 @@ public interface ResendContract {
     Decision passed = scene.decide(raised, call("passes").costing(4));
     Decision failed = scene.decide(raised, call("fails"));
 
-    assertThat(scene.told(passed)).isEqualTo("allowed [5 of 9, reset 10m]");
+    assertThat(scene.shown(passed)).isEqualTo("allowed [5 of 9, reset 10m]");
     assertThat(Scene.receipt(passed).entries()).isEmpty();
-    assertThat(scene.told(failed)).isEqualTo("denied [5 of 9, reset 10m]");
+    assertThat(scene.shown(failed)).isEqualTo("denied [5 of 9, reset 10m]");
   }
 
   @Test
@@ -399,7 +399,7 @@ public interface ResendContract {
   }
 
   @Test
-  default void idThatWasGivenBackIsJudgedAgain() {
+  default void idThatWasRefundedIsDecidedAgain() {
     Scene scene = scene();
     for (Limit limit : Scene.everyKind(2, Duration.ofHours(1))) {
       Rule rule = rule(limit);

@@ -104,14 +104,14 @@ public interface ReservationContract {
     Rule slow = logins(Limit.slidingLog(2, Duration.ofMinutes(30))).build();
     reserve(scene, slow, 2);
     scene.clock.advance(Duration.ofSeconds(20));
-    assertThat(scene.told(reserve(scene, slow, 1)))
+    assertThat(scene.shown(reserve(scene, slow, 1)))
         .isEqualTo("denied [0 of 2, retry 40s, reset 29m40s]");
 
     Rule quick = logins(Limit.slidingLog(2, Duration.ofSeconds(30))).build();
     scene.reset(quick);
     reserve(scene, quick, 2);
     scene.clock.advance(Duration.ofSeconds(20));
-    assertThat(scene.told(reserve(scene, quick, 1)))
+    assertThat(scene.shown(reserve(scene, quick, 1)))
         .isEqualTo("denied [0 of 2, retry 10s, reset 10s]");
   }
 
@@ -164,7 +164,7 @@ public interface ReservationContract {
   }
 
   @Test
-  default void pastTheHoldItCanStillBeGivenBack() {
+  default void pastTheHoldItCanStillBeRefunded() {
     Scene scene = scene();
     for (Limit limit : Scene.everyWindow(2, Duration.ofHours(1))) {
       Rule rule = logins(limit).build();
@@ -215,7 +215,7 @@ public interface ReservationContract {
   }
 
   @Test
-  default void givenBackItIsThereAgainAndLocksNobody() {
+  default void refundedReservationIsAvailableAgainAndLocksNobody() {
     Scene scene = scene();
     for (Limit limit : Scene.everyKind(2, Duration.ofMinutes(5))) {
       for (Rule rule : bothPoints(limit)) {
@@ -226,7 +226,7 @@ public interface ReservationContract {
         assertThat(await(scene.limiter(rule).refundAsync(second))).isTrue();
         assertThat(await(scene.limiter(rule).refundAsync(second))).isFalse();
 
-        assertThat(scene.told(scene.peek(rule, 2)))
+        assertThat(scene.shown(scene.peek(rule, 2)))
             .as("%s", rule)
             .startsWith("allowed [2 of 2, reset 0s");
       }
@@ -234,7 +234,7 @@ public interface ReservationContract {
   }
 
   @Test
-  default void partlyGivenBackItLocksIfTheRestUsesTheLimitUp() {
+  default void partlyRefundedReservationLocksIfTheRestUsesTheLimitUp() {
     Scene scene = scene();
     Rule rule = bothPoints(Limit.slidingLog(3, Duration.ofMinutes(5))).get(1);
     scene.take(rule, 1);
@@ -323,7 +323,7 @@ public interface ReservationContract {
     scene.take(rule, 2);
     await(limiter.lockAsync("logins", ANN, Duration.ofMinutes(7), "by hand"));
     await(limiter.settleAsync(open, Settlement.GIVEN_BACK.forgiving("member")));
-    assertThat(scene.told(scene.peek(rule, 1)))
+    assertThat(scene.shown(scene.peek(rule, 1)))
         .isEqualTo("denied [3 of 3, retry 7m, reset 0s, locked 7m]");
 
     await(limiter.liftAsync("logins", ANN));
@@ -332,11 +332,11 @@ public interface ReservationContract {
     assertThat(scene.peek(rule, 1).locked()).isTrue();
     scene.clock.advanceMicros(1);
     await(limiter.settleAsync(own, Settlement.CONFIRMED.forgiving("member")));
-    assertThat(scene.told(scene.peek(rule, 1))).isEqualTo("allowed [3 of 3, reset 0s]");
+    assertThat(scene.shown(scene.peek(rule, 1))).isEqualTo("allowed [3 of 3, reset 0s]");
   }
 
   @Test
-  default void whatWasTakenBeforeItWasForgivenCannotBeGivenBack() {
+  default void whatWasTakenBeforeItWasForgivenCannotBeRefunded() {
     Scene scene = scene();
     for (Limit limit : Scene.everyKind(5, Duration.ofMinutes(5))) {
       Rule rule = logins(limit).build();
@@ -383,7 +383,7 @@ public interface ReservationContract {
                 await(limiter.refundAsync(each));
               }
             });
-        assertThat(scene.told(scene.peek(rule, 20)))
+        assertThat(scene.shown(scene.peek(rule, 20)))
             .as("%s", rule)
             .isEqualTo("allowed [20 of 20, reset 0s]");
       }

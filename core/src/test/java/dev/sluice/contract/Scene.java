@@ -131,16 +131,16 @@ public final class Scene {
   }
 
   /** The whole of a decision in one line: {@code denied [0 of 3, retry 1s, reset 10s]}. */
-  public String told(Decision decision) {
+  public String shown(Decision decision) {
     boolean several =
         decision.balances().stream().map(Balance::account).distinct().limit(2).count() > 1;
     return (decision.allowed() ? "allowed " : "denied ")
         + decision.balances().stream()
-            .map(balance -> (several ? balance.account() + " " : "") + told(balance))
+            .map(balance -> (several ? balance.account() + " " : "") + shown(balance))
             .collect(Collectors.joining("; ", "[", "]"));
   }
 
-  private String told(Balance balance) {
+  private String shown(Balance balance) {
     String retry =
         balance.fits()
             ? ""

@@ -31,7 +31,7 @@ public interface SettlementContract {
   }
 
   @Test
-  default void nothingIsGivenBackAfterTheHorizon() {
+  default void nothingIsRefundedAfterTheHorizon() {
     Scene scene = scene();
     for (Limit limit : Scene.everyKind(5, TEN_MINUTES)) {
       Rule rule = rule(limit);
@@ -115,7 +115,7 @@ public interface SettlementContract {
   }
 
   @Test
-  default void givenBackOverAResetTheIdIsStillJudgedAgain() {
+  default void idRefundedAfterAResetIsStillDecidedAgain() {
     Scene scene = scene();
     Rule rule = rule(Limit.fixedWindow(5, TEN_MINUTES));
     Limiter limiter = scene.limiter(rule);
@@ -131,7 +131,7 @@ public interface SettlementContract {
   }
 
   @Test
-  default void idWhoseCallWasOnlyPartlyGivenBackStands() {
+  default void idWhoseCallWasOnlyPartlyRefundedStands() {
     Scene scene = scene();
     Limiter limiter =
         scene.limiter(

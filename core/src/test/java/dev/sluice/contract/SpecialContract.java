@@ -34,7 +34,7 @@ public interface SpecialContract {
     Scene scene = scene();
     Rule rule = members("test", 1).shadow().lock(Duration.ofHours(1)).build();
 
-    assertThat(scene.told(scene.take(rule, 1))).isEqualTo("allowed [shadow 0 of 1, reset 10s]");
+    assertThat(scene.shown(scene.take(rule, 1))).isEqualTo("allowed [shadow 0 of 1, reset 10s]");
     Decision second = scene.take(rule, 1);
     assertThat(second.allowed()).isTrue();
     assertThat(second.shadowDenials()).containsExactly("test");
@@ -50,11 +50,11 @@ public interface SpecialContract {
     Limiter limiter = scene.limiter(hard, shadow);
     Call both = Call.of(List.of("hard", "shadow"), ANN);
 
-    assertThat(scene.told(limiter.decide(both)))
+    assertThat(scene.shown(limiter.decide(both)))
         .isEqualTo(
             "allowed [hard:member=ann 0 of 1, reset 10s; "
                 + "shadow:member=ann shadow 4 of 5, reset 10s]");
-    assertThat(scene.told(limiter.decide(both)))
+    assertThat(scene.shown(limiter.decide(both)))
         .isEqualTo(
             "denied [hard:member=ann 0 of 1, retry 10s, reset 10s; "
                 + "shadow:member=ann shadow 4 of 5, reset 10s]");
@@ -72,7 +72,7 @@ public interface SpecialContract {
 
     Decision second = limiter.decide(Call.of(both, BOB.with("ip", "10.0.0.1")));
 
-    assertThat(scene.told(second))
+    assertThat(scene.shown(second))
         .isEqualTo(
             "allowed [hard:member=bob 8 of 9, reset 10s; "
                 + "shadow:member=bob shadow 1 of 1, reset 0s; "
@@ -90,14 +90,14 @@ public interface SpecialContract {
                 Terms.of(Limit.slidingLog(4, TEN)))
             .build();
 
-    assertThat(scene.told(scene.take(rule, ANN, 3))).isEqualTo("allowed [1 of 4, reset 10s]");
-    assertThat(scene.told(scene.take(rule, BOB, 3))).isEqualTo("denied [2 of 2, never, reset 0s]");
+    assertThat(scene.shown(scene.take(rule, ANN, 3))).isEqualTo("allowed [1 of 4, reset 10s]");
+    assertThat(scene.shown(scene.take(rule, BOB, 3))).isEqualTo("denied [2 of 2, never, reset 0s]");
     scene.clock.advanceMicros(4_999_999);
-    assertThat(scene.told(scene.peek(rule, 1))).isEqualTo("allowed [1 of 4, reset 5s1us]");
+    assertThat(scene.shown(scene.peek(rule, 1))).isEqualTo("allowed [1 of 4, reset 5s1us]");
     scene.clock.advanceMicros(1);
-    assertThat(scene.told(scene.peek(rule, 1))).isEqualTo("denied [0 of 2, retry 5s, reset 5s]");
+    assertThat(scene.shown(scene.peek(rule, 1))).isEqualTo("denied [0 of 2, retry 5s, reset 5s]");
     scene.clock.advance(Duration.ofSeconds(5));
-    assertThat(scene.told(scene.take(rule, ANN, 2))).isEqualTo("allowed [0 of 2, reset 10s]");
+    assertThat(scene.shown(scene.take(rule, ANN, 2))).isEqualTo("allowed [0 of 2, reset 10s]");
   }
 
   @Test
@@ -110,10 +110,10 @@ public interface SpecialContract {
             .override(Map.of("member", "ann"), null, Terms.of(Limit.slidingLog(2, TEN)))
             .build();
 
-    assertThat(scene.told(scene.take(rule, ANN.with("plan", "pro"), 1)))
+    assertThat(scene.shown(scene.take(rule, ANN.with("plan", "pro"), 1)))
         .isEqualTo("allowed [2 of 3, reset 10s]");
-    assertThat(scene.told(scene.take(rule, ANN, 1))).isEqualTo("allowed [0 of 2, reset 10s]");
-    assertThat(scene.told(scene.take(rule, BOB, 1))).isEqualTo("allowed [0 of 1, reset 10s]");
+    assertThat(scene.shown(scene.take(rule, ANN, 1))).isEqualTo("allowed [0 of 2, reset 10s]");
+    assertThat(scene.shown(scene.take(rule, BOB, 1))).isEqualTo("allowed [0 of 1, reset 10s]");
   }
 
   @Test
@@ -123,7 +123,7 @@ public interface SpecialContract {
 
     for (int i = 0; i < 3; i++) {
       Decision decision = scene.take(rule, ANN, 1);
-      assertThat(scene.told(decision)).isEqualTo("allowed []");
+      assertThat(scene.shown(decision)).isEqualTo("allowed []");
       assertThat(decision.retryAfter()).contains(Duration.ZERO);
       assertThat(Scene.await(scene.limiter(rule).refundAsync(Scene.receipt(decision)))).isFalse();
     }
@@ -145,11 +145,12 @@ public interface SpecialContract {
     assertThatThrownBy(() -> scene.take(strict, ANN, 1))
         .isInstanceOf(IllegalArgumentException.class)
         .hasMessage("rule 'strict': the call has only [member] (expected: member, ip)");
-    assertThat(scene.told(scene.take(lenient, ANN, 1))).isEqualTo("allowed [0 of 1, reset 10s]");
+    assertThat(scene.shown(scene.take(lenient, ANN, 1))).isEqualTo("allowed [0 of 1, reset 10s]");
     assertThat(scene.take(lenient, ANN, 1).allowed()).isFalse();
-    assertThat(scene.told(scene.take(lenient, Identity.of("apiKey", "k"), 1)))
+    assertThat(scene.shown(scene.take(lenient, Identity.of("apiKey", "k"), 1)))
         .isEqualTo("allowed []");
-    assertThat(scene.told(scene.take(strict, ANN.with("ip", "10.0.0.1"), 1))).startsWith("allowed");
+    assertThat(scene.shown(scene.take(strict, ANN.with("ip", "10.0.0.1"), 1)))
+        .startsWith("allowed");
   }
 
   @Test
@@ -157,9 +158,9 @@ public interface SpecialContract {
     Scene scene = scene();
     Rule rule = Rule.builder("all").by("everyone").limit(Limit.slidingLog(3, TEN)).build();
 
-    assertThat(scene.told(scene.take(rule, ANN, 1))).isEqualTo("allowed [2 of 3, reset 10s]");
+    assertThat(scene.shown(scene.take(rule, ANN, 1))).isEqualTo("allowed [2 of 3, reset 10s]");
     assertThat(scene.take(rule, BOB, 1).allowed()).isTrue();
-    assertThat(scene.told(scene.take(rule, Identity.none(), 1)))
+    assertThat(scene.shown(scene.take(rule, Identity.none(), 1)))
         .isEqualTo("allowed [0 of 3, reset 10s]");
     assertThat(scene.take(rule, ANN, 1).allowed()).isFalse();
   }
@@ -170,7 +171,7 @@ public interface SpecialContract {
     Rule rule =
         Rule.builder("both").by("everyone", "member").limit(Limit.slidingLog(2, TEN)).build();
 
-    assertThat(scene.told(scene.take(rule, ANN, 1)))
+    assertThat(scene.shown(scene.take(rule, ANN, 1)))
         .isEqualTo(
             "allowed [both:everyone=all 1 of 2, reset 10s; both:member=ann 1 of 2, reset 10s]");
     assertThat(scene.take(rule, BOB, 1).allowed()).isTrue();
@@ -187,7 +188,7 @@ public interface SpecialContract {
             .exempt(Map.of("member", "ann"))
             .build();
 
-    assertThat(scene.told(scene.take(rule, ANN, 1))).isEqualTo("allowed []");
+    assertThat(scene.shown(scene.take(rule, ANN, 1))).isEqualTo("allowed []");
     assertThat(scene.take(rule, BOB, 1).allowed()).isTrue();
     assertThat(scene.take(rule, Identity.none(), 1).allowed()).isFalse();
   }
@@ -227,11 +228,11 @@ public interface SpecialContract {
 
     for (String ip : List.of("10.0.0.1", "10.255.0.9")) {
       Identity caller = Identity.of("ip", ip);
-      assertThat(scene.told(scene.take(rule, caller, 1))).isEqualTo("allowed [1 of 2, reset 10s]");
+      assertThat(scene.shown(scene.take(rule, caller, 1))).isEqualTo("allowed [1 of 2, reset 10s]");
       assertThat(scene.take(rule, caller, 1).allowed()).isTrue();
       assertThat(scene.take(rule, caller, 1).allowed()).isFalse();
     }
-    assertThat(scene.told(scene.take(rule, Identity.of("ip", "11.0.0.1"), 1)))
+    assertThat(scene.shown(scene.take(rule, Identity.of("ip", "11.0.0.1"), 1)))
         .isEqualTo("allowed [0 of 1, reset 10s]");
   }
 
@@ -240,7 +241,7 @@ public interface SpecialContract {
     Scene scene = scene();
     Rule rule = Rule.builder("any").limit(Limit.slidingLog(1, TEN)).build();
 
-    assertThat(scene.told(scene.take(rule, ANN.with("ip", "10.0.0.1"), 1)))
+    assertThat(scene.shown(scene.take(rule, ANN.with("ip", "10.0.0.1"), 1)))
         .isEqualTo("allowed [any:ip=10.0.0.1 0 of 1, reset 10s; any:member=ann 0 of 1, reset 10s]");
     assertThat(scene.take(rule, BOB.with("ip", "10.0.0.1"), 1).allowed()).isFalse();
     assertThat(scene.take(rule, BOB, 1).allowed()).isTrue();

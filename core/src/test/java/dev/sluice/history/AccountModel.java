@@ -65,7 +65,7 @@ final class AccountModel {
       earnLock(lock, now);
     }
     if (terms.countDenied() && cost > 0) {
-      add(now, new Object(), cost, LimitModel.Manner.KNOCKED);
+      add(now, new Object(), cost, LimitModel.Manner.COUNTED_DENIAL);
     }
   }
 

@@ -35,7 +35,7 @@ public record History(long seed, Rules rules, List<Step> steps, List<@Nullable O
   }
 
   /** The history up to a step, for a person who debugs it. */
-  String told(int upTo) {
+  String shown(int upTo) {
     StringBuilder text = new StringBuilder("seed " + seed + "\n");
     for (Rule rule : rules.all()) {
       text.append("  ").append(rule).append(rule.enforced() ? "\n" : " (shadow)\n");
@@ -43,7 +43,7 @@ public record History(long seed, Rules rules, List<Step> steps, List<@Nullable O
     long start = steps.get(0).atMicros();
     for (int i = 0; i <= upTo; i++) {
       Step step = steps.get(i);
-      text.append("  %3d  +%d us  %s%n".formatted(i, step.atMicros() - start, step.told()));
+      text.append("  %3d  +%d us  %s%n".formatted(i, step.atMicros() - start, step.shown()));
       text.append("       -> %s%n".formatted(brief(answers.get(i))));
     }
     return text.toString();
@@ -51,11 +51,11 @@ public record History(long seed, Rules rules, List<Step> steps, List<@Nullable O
 
   /** An answer as one short line: remaining, wait, reset and lock of each balance. */
   static String brief(@Nullable Object answer) {
-    if (!(answer instanceof Model.Answer told)) {
+    if (!(answer instanceof Model.Answer shown)) {
       return Objects.toString(answer);
     }
-    return (told.allowed() ? "allowed " : "denied ")
-        + told.balances().stream()
+    return (shown.allowed() ? "allowed " : "denied ")
+        + shown.balances().stream()
             .map(
                 balance ->
                     "%d left%s, reset %d%s"

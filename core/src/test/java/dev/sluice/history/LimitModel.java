@@ -11,7 +11,7 @@ interface LimitModel {
     /** It counts even where it does not fit. */
     RECORDED,
     /** It was denied, and the rule counts denied calls. */
-    KNOCKED
+    COUNTED_DENIAL
   }
 
   static LimitModel of(Limit limit) {

@@ -134,12 +134,12 @@ final class Model {
       if (charge.enforced()) {
         account(charge).refuse(now, charge.cost());
       }
-      balances.addAll(told(plan, charge, now));
+      balances.addAll(shown(plan, charge, now));
     }
     return new Answer(false, balances);
   }
 
-  private List<Balance> told(Plan plan, Charge charge, long now) {
+  private List<Balance> shown(Plan plan, Charge charge, long now) {
     boolean reserves = plan.intent() == Intent.RESERVE;
     return account(charge).balances(charge, now, asked(charge), reserves, List.of());
   }
@@ -154,7 +154,7 @@ final class Model {
       AccountModel account = account(charge);
       if (shadowed.contains(charge.account().rule())) {
         account.refuse(now, charge.cost());
-        balances.addAll(told(plan, charge, now));
+        balances.addAll(shown(plan, charge, now));
         continue;
       }
       AccountModel.Counted counted = new AccountModel.Counted(List.of(), false);

@@ -182,7 +182,7 @@ final class Promises {
   }
 
   private void fail(int i, String what) {
-    throw new AssertionError("step %d: %s%n%s".formatted(i, what, history.told(i)));
+    throw new AssertionError("step %d: %s%n%s".formatted(i, what, history.shown(i)));
   }
 
   /** A denial changes nothing: the history without the denied calls gives the same answers. */
@@ -231,7 +231,7 @@ final class Promises {
         if (!answer.equals(history.answers().get(i))) {
           throw new AssertionError(
               "step %d, %s, answered%n       -> %s%n%s"
-                  .formatted(i, how, History.brief(answer), history.told(i)));
+                  .formatted(i, how, History.brief(answer), history.shown(i)));
         }
       }
     }

@@ -55,11 +55,11 @@ public final class Replay {
       Step step = history.steps().get(i);
       Object answer = replay.step(step);
       replay.answers.add(answer);
-      Object told = answer instanceof Decision decision ? answer(decision) : answer;
-      if (!Objects.equals(told, history.answers().get(i))) {
+      Object shown = answer instanceof Decision decision ? answer(decision) : answer;
+      if (!Objects.equals(shown, history.answers().get(i))) {
         throw new AssertionError(
-            "step %d answered%n       -> %s%nbut must answer as told last in this history:%n%s"
-                .formatted(i, History.brief(told), history.told(i)));
+            "step %d answered%n       -> %s%nbut must answer as shown last in this history:%n%s"
+                .formatted(i, History.brief(shown), history.shown(i)));
       }
     }
     return replay.answers;

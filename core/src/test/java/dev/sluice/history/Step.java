@@ -13,7 +13,7 @@ sealed interface Step {
   int world();
 
   /** The step in a few words. */
-  default String told() {
+  default String shown() {
     if (this instanceof Ask ask) {
       Call call = ask.call();
       return "%s %d %s%s of %s by %s%s"

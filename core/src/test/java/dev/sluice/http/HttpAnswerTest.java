@@ -36,7 +36,7 @@ class HttpAnswerTest {
   }
 
   @Test
-  void anAllowedCallTellsWhatIsLeft() {
+  void anAllowedCallShowsWhatIsLeft() {
     HttpAnswer answer = HttpAnswer.of(allowed(balance(ANN, HUNDRED, 50, 0)), HeaderProfile.BOTH);
 
     assertThat(answer)
@@ -140,7 +140,7 @@ class HttpAnswerTest {
   }
 
   @Test
-  void whatWillNeverPassIsNotToldToComeBack() {
+  void costThatNeverFitsHasNoRetryAfter() {
     HttpAnswer answer =
         HttpAnswer.of(denied(balance(ANN, TEN, 10, Balance.NEVER)), HeaderProfile.X_RATELIMIT);
 
@@ -150,7 +150,7 @@ class HttpAnswerTest {
   }
 
   @Test
-  void aSilentStoreIs503WhereTheRuleRefuses() {
+  void storeThatDoesNotAnswerIs503WhereTheRuleDenies() {
     HttpAnswer answer = HttpAnswer.of(new Decision.Unmetered(false, "timeout"), HeaderProfile.BOTH);
 
     assertThat(answer.status()).isEqualTo(503);
@@ -162,7 +162,7 @@ class HttpAnswerTest {
   }
 
   @Test
-  void twoAccountsOfOnePolicyAreToldAsTheTighter() {
+  void twoAccountsOfOnePolicyAreShownAsTheTighter() {
     HttpAnswer answer =
         HttpAnswer.of(
             allowed(

@@ -183,7 +183,7 @@ class RequestFacetsTest {
   }
 
   @Test
-  void everyProblemIsToldAtOnce() {
+  void everyProblemIsReportedAtOnce() {
     Parts twice = Parts.from("192.0.2.1").header("X-Member-Code", "a").header("X-Member-Code", "b");
 
     assertThat(errors(twice, "pair"))
@@ -199,7 +199,7 @@ class RequestFacetsTest {
   }
 
   @Test
-  void aFacetToldTwiceIsRefused() {
+  void aFacetGivenTwiceIsRefused() {
     assertThat(errors(request().header("X-Member-Code", "bob"), "both"))
         .containsExactly(
             "facet 'member': the request has header X-Member-Code 2 times (expected: once)");

@@ -15,7 +15,7 @@ class MemoryHistoriesTest {
   }
 
   @Test
-  void wildClockGivesNothingExtraAndShutsNobodyOut() {
+  void wildClockGivesNothingExtraAndBlocksNobody() {
     assertThat(histories.playOnWildClocks(20_000)).isPositive();
   }
 }

@@ -120,7 +120,7 @@ class MemoryStoreTest extends StoreContract {
   }
 
   @Test
-  void noReceiptIsGivenBackTwiceUnderAFloodOfSettlements() {
+  void noReceiptIsRefundedTwiceUnderAFloodOfSettlements() {
     Rule rule = Scene.rule(Limit.tokenBucket(1_000_000, 1, Duration.ofHours(1)));
     Limiter limiter = bounded.limiter(rule);
     List<Receipt> receipts = new ArrayList<>();

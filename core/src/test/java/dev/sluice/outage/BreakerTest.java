@@ -9,7 +9,7 @@ class BreakerTest {
   private final Breaker breaker = new Breaker();
 
   @Test
-  void firstDeadlineOfASilentNodeKeepsEverybodyAwayUntilTheNodeIsHeard() {
+  void firstTimeoutOfANodeKeepsCallsAwayUntilTheNodeAnswers() {
     assertThat(breaker.failed(breaker.enter(), "nothing was read", true)).as("opened").isTrue();
 
     assertThat(breaker.enter()).isEqualTo(Pass.NONE);

@@ -61,7 +61,7 @@ class RuleFilesTest {
             "NewCrawlerRule: 60 per 1m by ip",
             "Everyone: 1000 at once, 1000 more every 1d by ip",
             "Exports: 20 per 1m by everyone",
-            "Knocking: 5 per 1m, denied calls count by ip");
+            "RetryStorm: 5 per 1m, denied calls count by ip");
     assertThat(rule(rules, "Api"))
         .isEqualTo(
             Rule.builder("Api")
@@ -296,7 +296,7 @@ class RuleFilesTest {
   }
 
   @Test
-  void everyMistakeIsToldAtOnce() {
+  void everyMistakeIsReportedAtOnce() {
     String text =
         """
         facets:

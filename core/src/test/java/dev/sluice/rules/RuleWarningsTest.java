@@ -52,7 +52,7 @@ class RuleWarningsTest {
   }
 
   @Test
-  void doubtAboutTheRuleIsNotToldAgainForItsOverrides() {
+  void warningAboutTheRuleIsNotRepeatedForItsOverrides() {
     assertThat(
             warnings(
                 "limit: 3 per 30m\nlock: 1m\noverrides: [{when: {member: x}, countDenied: true}]"))
@@ -154,7 +154,7 @@ class RuleWarningsTest {
   }
 
   @Test
-  void badNameIsToldOnce() {
+  void badNameIsReportedOnce() {
     RuleErrors errors =
         catchThrowableOfType(
             RuleErrors.class, () -> RuleFiles.parse("r.yaml", "rules: {J K: {limit: 1 per 1s}}"));
@@ -168,7 +168,7 @@ class RuleWarningsTest {
   }
 
   @Test
-  void unknownFacetIsToldOnceWhateverItsValueIs() {
+  void unknownFacetIsReportedOnceWhateverItsValueIs() {
     RuleErrors errors =
         catchThrowableOfType(
             RuleErrors.class,
@@ -185,7 +185,7 @@ class RuleWarningsTest {
   }
 
   @Test
-  void veryManyDoubtsAreNotAllTold() {
+  void veryManyWarningsAreNotAllShown() {
     StringBuilder text = new StringBuilder("rules:\n");
     for (int i = 0; i < 5_000; i++) {
       text.append("  r%d: {limit: 1 per 1h, lock: 1s}\n".formatted(i));

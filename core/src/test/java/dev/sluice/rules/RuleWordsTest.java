@@ -23,7 +23,7 @@ class RuleWordsTest {
   }
 
   @Test
-  void tableTellsWhatEachRuleMeans() {
+  void tableShowsWhatEachRuleMeans() {
     assertThat(lines(RuleWords.table(rules, CLOCK)))
         .isEqualTo(
             """
@@ -43,7 +43,7 @@ class RuleWordsTest {
         NewCrawlerRule       ip            60 in any 1m                                                                 reported only (shadow)
         Everyone             ip            1000 at once, 1000 more every 1d                                             denied
         Exports              everyone      20 in any 1m                                                                 denied
-        Knocking             ip            5 in any 1m                                                                  denied
+        RetryStorm           ip            5 in any 1m                                                                  denied
                                                                                                                         denied calls count
         """);
   }
@@ -60,7 +60,7 @@ class RuleWordsTest {
         A single call that costs more than 3 never passes.
         A denied call costs nothing.
         The call that uses up a limit still passes, and locks its caller out for 30m from that moment.
-        Knocking while locked does not make a lock longer.
+        Retrying while locked does not make a lock longer.
 
         A call without login+ip is refused with an error.
         During an outage of the store each node counts by itself, and lets at most its share of each limit pass.
@@ -160,8 +160,8 @@ class RuleWordsTest {
   void shadowAndCountedDenialsAreExplained() {
     assertThat(RuleWords.explain(rules, "NewCrawlerRule", CLOCK))
         .contains("Shadow mode: it is counted and reported, but no call is denied.");
-    assertThat(RuleWords.explain(rules, "Knocking", CLOCK))
-        .contains("A denied call counts as well: who keeps knocking stays out.");
+    assertThat(RuleWords.explain(rules, "RetryStorm", CLOCK))
+        .contains("A denied call counts as well: a client that keeps retrying stays out.");
   }
 
   @Test

@@ -237,7 +237,7 @@ public abstract class SeedScenarios {
   // ---- 4. Login attack: locked for a day ------------------------------------------------------
 
   @Test
-  void attackIsLockedOutForADayHoweverOftenItKnocks() {
+  void attackerIsLockedOutForADayHoweverOftenItRetries() {
     limitBy(example("seed-rules.xml"));
     assertThat(asks("SecureLoginForceForgotAccount", "login", "ann")).isTrue();
     assertThat(asks("SecureLoginForceForgotAccount", "login", "ann")).isTrue();
@@ -245,9 +245,9 @@ public abstract class SeedScenarios {
     Instant end = START.plus(Duration.ofHours(25));
 
     for (int i = 0; i < 24; i++) {
-      Decision knock = decide("SecureLoginForceForgotAccount", "login", "ann");
-      assertThat(knock.allowed()).isFalse();
-      assertThat(knock.restrictedUntil()).isEqualTo(Optional.of(end));
+      Decision retry = decide("SecureLoginForceForgotAccount", "login", "ann");
+      assertThat(retry.allowed()).isFalse();
+      assertThat(retry.restrictedUntil()).isEqualTo(Optional.of(end));
       pass(Duration.ofHours(1).minusNanos(1_000));
     }
 

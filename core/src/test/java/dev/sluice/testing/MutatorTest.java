@@ -29,7 +29,7 @@ class MutatorTest {
   }
 
   @Test
-  void unclearErrorIsFoundAndItsSeedTold() {
+  void unclearErrorIsFoundAndItsSeedShown() {
     assertThatThrownBy(
             () ->
                 Mutator.feedText(

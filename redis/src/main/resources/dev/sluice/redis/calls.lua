@@ -90,7 +90,7 @@ local function stand(allowed, charges, places)
   end
   reply(allowed and ALLOWED or DENIED, now)
   for _, charge in ipairs(charges) do
-    tell(charge, not allowed)
+    report(charge, not allowed)
   end
 end
 

@@ -6,7 +6,7 @@
 
 local TAKEN, LOCKED = 1, 2 -- flags of a charge
 local DENIED, ALLOWED, PLAINLY = 0, 1, 2 -- verdicts; PLAINLY has a short form
-local OF_CHARGE, OF_LIMIT = 4, 5 -- how many numbers `tell` writes for a charge, and for each of its limits
+local OF_CHARGE, OF_LIMIT = 4, 5 -- how many numbers `report` writes for a charge, and for each of its limits
 
 -- Instead of a verdict: nothing was done, because …
 local LACKS_ROUND = 3 -- the calendar windows around the time that follows are missing
@@ -184,7 +184,7 @@ local function refuse(charge)
 end
 
 -- Counts a charge that locks nobody, on a row in its usual state. For each limit it replies what remains, how
--- long until the whole limit is available, and the number of the mark. It does the work of `count` and `tell`
+-- long until the whole limit is available, and the number of the mark. It does the work of `count` and `report`
 -- at once, because nearly every call is of this kind.
 local function take_plainly(charge, hold)
   local row, limits, places, amounts = charge.row, charge.limits, charge.at, charge.amounts
@@ -213,7 +213,7 @@ end
 -- Replies to a charge: its flags, the end of its lock or 0, the time of its account, and the total refunded to
 -- calls that other takes followed. Then for each limit: what remains, how long to wait (or NEVER), how long
 -- until the whole limit is available, the number of the mark, and what could not be charged.
-local function tell(charge, asks, records)
+local function report(charge, asks, records)
   local row, n, limits, places = charge.row, filled, charge.limits, charge.at
   local left, time = lock_left(row), time_of(row)
   local is_written = time == row[WRITTEN] and not row.is_old
@@ -283,7 +283,7 @@ local function judge(charges, places, from, is_told_in_full)
   for _, charge in ipairs(charges) do
     local is_refused = not allowed or not records and is_refused_in_shadow(charges, charge)
     if peeks or not may_write then
-      tell(charge, peeks or is_refused)
+      report(charge, peeks or is_refused)
     else
       if not is_refused then
         count(charge, records, hold)
@@ -291,7 +291,7 @@ local function judge(charges, places, from, is_told_in_full)
       elseif allowed or charge.enforced then
         refuse(charge)
       end
-      tell(charge, is_refused, records)
+      report(charge, is_refused, records)
     end
   end
   return allowed

@@ -111,7 +111,7 @@ end
 local operations = {
   -- J   decide plans that differ only in their accounts: a plan; the places of the accounts of each plan in turn.
   --     Reply for each plan PLAINLY and for each charge the numbers of `take_plainly`; or ALLOWED or DENIED, the
-  --     time of the decision, and for each charge the numbers of `tell`; or why nothing was done
+  --     time of the decision, and for each charge the numbers of `report`; or why nothing was done
   J = function()
     local charges, accounts = once(parsed_plan, word()), places()
     for from = 0, #charges > 0 and #accounts - 1 or -1, max(1, #charges) do

@@ -87,12 +87,12 @@ local function settle(receipt, entries, places)
   if is_settled(done, name) or (is_late and not receipt.charges_more) then
     return 0
   end
-  local told, is_all_back, is_something = {}, true, false
+  local results, is_all_back, is_something = {}, true, false
   for i, entry in ipairs(entries) do
     entry.row = row_of(places[i], nil)
-    told[2 * i - 1] = settle_row(entry, receipt.open_till, is_late)
+    results[2 * i - 1] = settle_row(entry, receipt.open_till, is_late)
     local row = rows[places[i]]
-    told[2 * i] = lock_left(row) > 0 and row.lock.till or 0
+    results[2 * i] = lock_left(row) > 0 and row.lock.till or 0
     is_all_back, is_something = is_all_back and entry.actual == 0, is_something or entry.cost > 0
   end
   -- After a full refund the id of a call is forgotten: if it is sent again, it is decided anew.
@@ -109,5 +109,5 @@ local function settle(receipt, entries, places)
   else
     keep_until(done, name, max(receipt.good_till, now + RESEND), SLACK)
   end
-  return 1, unpack(told)
+  return 1, unpack(results)
 end

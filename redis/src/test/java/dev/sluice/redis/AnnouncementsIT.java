@@ -35,13 +35,13 @@ class AnnouncementsIT {
 
   @ParameterizedTest
   @MethodSource("dev.sluice.redis.testing.RedisProcess#binaries")
-  void resetLockLiftAndWhatIsGivenBackArePublishedByTheScriptItself(Binary binary) {
+  void resetsLocksLiftsAndRefundsArePublishedByTheScriptItself(Binary binary) {
     announces(RedisServers.single(binary).uri(), RedisServers.single(binary).uri());
   }
 
   @ParameterizedTest
   @MethodSource("dev.sluice.redis.testing.RedisProcess#binaries")
-  void theyAreHeardAtEveryNodeOfACluster(Binary binary) {
+  void theyArriveAtEveryNodeOfACluster(Binary binary) {
     RedisCluster cluster = RedisServers.cluster(binary);
     cluster.masters().forEach(node -> announces(cluster.uri(), node.uri()));
   }
@@ -71,15 +71,15 @@ class AnnouncementsIT {
         Account account = new Account(rule.name(), ANN, rule.colocate());
         Decision two = limiter.decide(Call.of(rule.name(), ANN).costing(2));
         var receipt = ((Decision.Allowed) two).receipt();
-        List<Consumer<Limiter>> gifts =
+        List<Consumer<Limiter>> refunds =
             List.of(
                 node -> node.settle(receipt, 1),
                 node -> node.lock(rule.name(), ANN, HOUR, "by hand"),
                 node -> node.lift(rule.name(), ANN),
                 node -> node.reset(rule.name(), ANN));
-        for (Consumer<Limiter> gift : gifts) {
+        for (Consumer<Limiter> refund : refunds) {
           heard.clear();
-          gift.accept(limiter);
+          refund.accept(limiter);
           RedisCluster.await(() -> !heard.isEmpty());
           assertThat(heard).containsExactly(DenialCache.text(account));
           assertThat(DenialCache.account(heard.peek())).isEqualTo(account);

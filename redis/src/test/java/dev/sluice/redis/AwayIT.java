@@ -171,7 +171,7 @@ class AwayIT {
   }
 
   @Test
-  void operatorsAreToldThatRedisIsAway() {
+  void operatorsSeeThatRedisIsDown() {
     try (Store store = open(server.uri());
         Limiter limiter = Limiter.owning(store, RULES)) {
       awaitCounting(store);

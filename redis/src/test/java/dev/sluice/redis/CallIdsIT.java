@@ -145,7 +145,7 @@ class CallIdsIT {
 
   /** By Redis' own clock, which each slot reads for itself. */
   @Test
-  void callOverTwoSlotsThatWasGivenBackIsCountedInBothWhenItComesAgain() {
+  void callOverTwoSlotsThatWasRefundedIsCountedInBothWhenItComesAgain() {
     Rule members = Rule.builder("members").by("member").limit(Limit.fixedWindow(5, MONTH)).build();
     Rule addresses =
         Rule.builder("addresses").by("ip").limit(Limit.tokenBucket(5, 1, MONTH)).build();
@@ -169,7 +169,7 @@ class CallIdsIT {
   }
 
   @Test
-  void receiptOverTwoSlotsIsGivenBackInBothOnce() {
+  void receiptOverTwoSlotsIsRefundedInBothOnce() {
     try (Limiter limiter = limiter(MEMBERS, ADDRESSES)) {
       for (Call call : List.of(BOTH, BOTH.withId("a,b"))) {
         Receipt receipt = ((Decision.Allowed) limiter.decide(call)).receipt();
@@ -213,7 +213,7 @@ class CallIdsIT {
   }
 
   @Test
-  void whatAShadowRuleDidNotTakeInAnotherSlotIsGivenBackOnceHoweverOftenTheCallComes() {
+  void whatAShadowRuleDidNotTakeInAnotherSlotIsRefundedOnceHoweverOftenTheCallComes() {
     Rule shadow =
         Rule.builder("shadow")
             .by("member", "ip")

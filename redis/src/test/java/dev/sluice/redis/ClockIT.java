@@ -173,7 +173,7 @@ class ClockIT {
   /** Alone in a call, and with others. */
   @ParameterizedTest
   @MethodSource("kindsAndCrowds")
-  void everyReplyTellsTheClock(Limit limit, int crowd) {
+  void everyReplyHasTheClock(Limit limit, int crowd) {
     Rule rule = Rule.builder("r").by("member").limit(limit).build();
     try (LettuceStore store = RedisStore.builder(server.uri()).buildBare();
         Limiter limiter = Limiter.owning(store, Rules.of(rule))) {

@@ -60,7 +60,7 @@ class ClusterIT {
   }
 
   @Test
-  void planAcrossSlotsIsTakenWholeOrGivenBack() {
+  void planAcrossSlotsIsTakenWholeOrRefunded() {
     RedisCluster cluster = RedisServers.cluster(newest());
     cluster.spread();
     for (Limit limit : KINDS) {

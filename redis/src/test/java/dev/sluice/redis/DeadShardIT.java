@@ -269,7 +269,7 @@ class DeadShardIT {
   }
 
   @Test
-  void receiptOfACallCountedHalfByRedisAndHalfByThisNodeGivesBackBoth() {
+  void receiptOfACallCountedHalfByRedisAndHalfByThisNodeRefundsBoth() {
     Rule rule =
         Rule.builder("r").by("member", "ip").limit(Limit.slidingLog(3, Duration.ofDays(1))).build();
     try (RedisCluster cluster = RedisCluster.start(newest());

@@ -87,9 +87,9 @@ class DenialCacheIT {
     return node.decide(rule.name(), ANN).countedBy() == Decision.CountedBy.CACHE;
   }
 
-  private void giftArrives(String what, Rule rule, Function<Limiter, CompletionStage<?>> gift) {
+  private void refundArrives(String what, Rule rule, Function<Limiter, CompletionStage<?>> refund) {
     long start = System.nanoTime();
-    gift.apply(there).toCompletableFuture().join();
+    refund.apply(there).toCompletableFuture().join();
     RedisCluster.await(() -> here.decide(rule.name(), ANN).allowed());
     double millis = (System.nanoTime() - start) / 1e6;
 
@@ -101,15 +101,15 @@ class DenialCacheIT {
   void resetByAnotherNodeIsNoticed() {
     useUp(RULE);
 
-    giftArrives("reset", RULE, node -> node.resetAsync("r", ANN));
+    refundArrives("reset", RULE, node -> node.resetAsync("r", ANN));
   }
 
   @Test
-  void giveBackByAnotherNodeIsNoticed() {
+  void refundByAnotherNodeIsNoticed() {
     Receipt receipt = ((Decision.Allowed) there.decide("r", ANN)).receipt();
     useUp(RULE);
 
-    giftArrives("give back", RULE, node -> node.refundAsync(receipt));
+    refundArrives("refund", RULE, node -> node.refundAsync(receipt));
   }
 
   @Test
@@ -117,7 +117,7 @@ class DenialCacheIT {
     Decision two = there.decide(Call.of("r", ANN).costing(2));
     useUp(RULE);
 
-    giftArrives("settle", RULE, node -> node.settleAsync(((Decision.Allowed) two).receipt(), 1));
+    refundArrives("settle", RULE, node -> node.settleAsync(((Decision.Allowed) two).receipt(), 1));
   }
 
   @Test
@@ -128,7 +128,7 @@ class DenialCacheIT {
     there.lock("locking", ANN, Duration.ofHours(1), "by hand");
     RedisCluster.await(() -> !here.decide("locking", ANN).allowed());
 
-    giftArrives("lift", LOCKING, node -> node.liftAsync("locking", ANN));
+    refundArrives("lift", LOCKING, node -> node.liftAsync("locking", ANN));
   }
 
   @Test
@@ -172,7 +172,7 @@ class DenialCacheIT {
   }
 
   @Test
-  void largerCostIsToldItsOwnWait() {
+  void largerCostHasItsOwnRetryAfter() {
     Rule rule =
         Rule.builder("slow")
             .by("member")
@@ -192,7 +192,7 @@ class DenialCacheIT {
   }
 
   @Test
-  void callOverSeveralAccountsIsToldTheLongestWaitOfAll() {
+  void callOverSeveralAccountsHasTheLongestRetryAfterOfAll() {
     Rule quick =
         Rule.builder("quick")
             .by("member")
@@ -240,7 +240,7 @@ class DenialCacheIT {
   }
 
   @Test
-  void refundWhoseReplyIsLostIsHeardOfByAllNodes() {
+  void refundWhoseReplyIsLostReachesAllNodes() {
     Receipt receipt = ((Decision.Allowed) here.decide("r", ANN)).receipt();
     useUp(RULE);
     try (RespProxy proxy = RespProxy.before(server);
@@ -277,7 +277,7 @@ class DenialCacheIT {
   }
 
   @Test
-  void nothingIsRememberedWhileAnnouncementsCannotBeHeard() {
+  void nothingIsCachedWhileAnnouncementsCannotArrive() {
     useUp(RULE);
     server.command("CLIENT", "KILL", "TYPE", "pubsub");
     RedisCluster.await(

@@ -84,7 +84,7 @@ class EvictionIT {
   }
 
   @Test
-  void storeTellsItsWarnings() {
+  void storeListsItsWarnings() {
     evict("volatile-ttl", "100mb");
     try (Store store = RedisStore.connect(server.uri())) {
       RedisCluster.await(() -> !store.warnings().isEmpty());
@@ -113,7 +113,7 @@ class EvictionIT {
   }
 
   @Test
-  void redisThatDoesNotTellIsAWarningToo() {
+  void redisThatHidesItsSettingsIsAWarningToo() {
     server.command("ACL", "SETUSER", "quiet", "on", ">geheim", "~*", "&*", "+@all", "-info");
     try (Topology topology = Topology.connectInBackground("redis://quiet:geheim@" + address())) {
       EvictionWatch watch = new EvictionWatch(topology, PAUSE);

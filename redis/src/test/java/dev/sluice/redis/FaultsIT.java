@@ -180,7 +180,7 @@ class FaultsIT {
   }
 
   @Test
-  void locallyCountedCallCanBeGivenBackByItsOwnNodeOnly() {
+  void locallyCountedCallCanBeRefundedByItsOwnNodeOnly() {
     Rules rules = Rules.of(rule(Limit.fixedWindow(3, Duration.ofDays(1)), OnStoreFailure.LOCAL));
     try (Limiter here = Limiter.owning(RedisStore.connect(server.uri()), rules);
         Limiter there = Limiter.owning(RedisStore.connect(server.uri()), rules)) {
@@ -243,7 +243,7 @@ class FaultsIT {
   }
 
   @Test
-  void costAboveTheShareIsNotToldNever() {
+  void costAboveTheShareIsNotNever() {
     Rules rules = Rules.of(rule(Limit.fixedWindow(10, Duration.ofDays(1)), OnStoreFailure.LOCAL));
     server.pause();
     try (Limiter limiter =
@@ -295,7 +295,7 @@ class FaultsIT {
   }
 
   @Test
-  void restartIsSurvivedAndOnlyPolicySpeaksMeanwhile() {
+  void restartIsSurvivedAndOnlyPolicyDecidesMeanwhile() {
     try (Limiter limiter = limiter(PLENTY, OnStoreFailure.ALLOW)) {
       awaitMetered(limiter);
       AtomicBoolean goesOn = new AtomicBoolean(true);

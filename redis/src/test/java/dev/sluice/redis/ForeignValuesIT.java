@@ -113,7 +113,7 @@ class ForeignValuesIT {
 
   @ParameterizedTest
   @MethodSource("dev.sluice.redis.testing.RedisProcess#binaries")
-  void everyRedisTellsWhatIsNotOurs(Binary binary) {
+  void everyRedisReportsForeignValues(Binary binary) {
     server = RedisServers.single(binary);
     Rule rule = Rule.builder("r").by("member").limit(Limit.tokenBucket(5, 5, HOUR)).build();
     List<Consumer<String>> writers =

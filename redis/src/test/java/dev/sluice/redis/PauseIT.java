@@ -64,21 +64,21 @@ class PauseIT {
 
   @Test
   void processStoppedForThreeSecondsCountsEveryCallWithTheDefaults() throws Exception {
-    String told = paused(Duration.ofMillis(500), Duration.ofSeconds(3), 1);
+    String result = paused(Duration.ofMillis(500), Duration.ofSeconds(3), 1);
 
-    System.out.println("SIGSTOP of the callers for 3 s, deadline 500 ms: " + told);
-    assertThat(told).endsWith(" calls, 0 uncounted").doesNotStartWith("0 ");
+    System.out.println("SIGSTOP of the callers for 3 s, deadline 500 ms: " + result);
+    assertThat(result).endsWith(" calls, 0 uncounted").doesNotStartWith("0 ");
   }
 
   @Test
   void processStoppedForLongerThanAShortDeadlineCountsEveryCall() throws Exception {
-    String told = "";
+    String result = "";
     // On a busy machine Redis itself may take 50 ms now and then; not in each of three runs.
-    for (int run = 0; run < 3 && !told.endsWith(" calls, 0 uncounted"); run++) {
-      told = paused(Duration.ofMillis(50), Duration.ofMillis(300), 5);
-      System.out.println("SIGSTOP of the callers for 300 ms, 5 times, deadline 50 ms: " + told);
+    for (int run = 0; run < 3 && !result.endsWith(" calls, 0 uncounted"); run++) {
+      result = paused(Duration.ofMillis(50), Duration.ofMillis(300), 5);
+      System.out.println("SIGSTOP of the callers for 300 ms, 5 times, deadline 50 ms: " + result);
     }
 
-    assertThat(told).endsWith(" calls, 0 uncounted").doesNotStartWith("0 ");
+    assertThat(result).endsWith(" calls, 0 uncounted").doesNotStartWith("0 ");
   }
 }

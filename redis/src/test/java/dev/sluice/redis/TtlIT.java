@@ -135,7 +135,7 @@ class TtlIT {
 
   @ParameterizedTest
   @MethodSource("dev.sluice.redis.testing.RedisProcess#binaries")
-  void receiptFromBeforeItsRowWasLostGivesBackNoMoreThanItsOwn(Binary binary) {
+  void receiptFromBeforeItsRowWasLostRefundsNoMoreThanItsOwn(Binary binary) {
     RedisProcess server = RedisServers.single(binary);
     server.command("FLUSHALL");
     MovableClock clock = MovableClock.at(Scene.START);

@@ -22,7 +22,7 @@ public final class Stores {
    * @param nodes how many services share the limits while each counts by itself
    * @param functions whether decisions go by functions where Redis has them
    * @param required whether it is an error if Redis is away
-   * @param onFault told of every fault of Redis
+   * @param onFault receives every fault of Redis
    */
   public static Store open(
       String name,

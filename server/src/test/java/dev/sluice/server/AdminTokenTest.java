@@ -65,7 +65,7 @@ class AdminTokenTest {
   }
 
   @Test
-  void aWrongTokenAndNoTokenAreToldApart() {
+  void aWrongTokenAndNoTokenDiffer() {
     assertThat(sluice.get("/v1/rules").errors())
         .containsExactly(
             "this route needs the admin token (expected: Authorization: Bearer and the token)");

@@ -66,9 +66,9 @@ class BadInputTest {
         "{\"rule\":\"SecureLogin\",\"identity\":{\"login\":\"\"}} | rule 'SecureLogin': the call has no facets (expected: login)",
         "{\"rule\":\"SecureLogin\",\"identity\":{\"login\":\"a\"}} x | body: malformed JSON at line 1, column 49: Unrecognized token 'x': was expecting (JSON String, Number, Arra…",
         "{\"rule\":\"SecureLogin\" | body: malformed JSON at line 1, column 22: Unexpected end-of-input: expected close marker for Object (start…",
-        "{\"rule\":\"x\",\"identity\":{\"a b\":\"c\",\"d\":\"\\u0000\"}} | facet name: 'a b' (expected: a letter, then letters, digits, '_', '-' or '.', 64 at most); facet 'd': '\\u0000' (expected: no control characters); rule 'x': unknown (expected: one of BankAccountUpdate, SecureForgotAccount, SecureLogin, PromoQuery, Api, NewCrawlerRule, Everyone, Knocking)",
+        "{\"rule\":\"x\",\"identity\":{\"a b\":\"c\",\"d\":\"\\u0000\"}} | facet name: 'a b' (expected: a letter, then letters, digits, '_', '-' or '.', 64 at most); facet 'd': '\\u0000' (expected: no control characters); rule 'x': unknown (expected: one of BankAccountUpdate, SecureForgotAccount, SecureLogin, PromoQuery, Api, NewCrawlerRule, Everyone, RetryStorm)",
       })
-  void everyMistakeIsTold(String body, String errors) {
+  void everyMistakeIsReported(String body, String errors) {
     Sluice.Answer answer = sluice.post("/v1/check", body);
 
     assertThat(answer.status()).isEqualTo(400);

@@ -119,7 +119,7 @@ class CommandsTest {
   }
 
   @Test
-  void aLockByHandIsShownWithItsReasonAndNotAsALimitThatWasOverdrawn() {
+  void aLockByHandIsShownWithItsReasonAndNotAsAUsedUpLimit() {
     remote("locks", "set", "SecureLogin", "login=dan", "--for", "30m", "--reason", "ticket 4711");
     remote("locks", "set", "SecureLogin", "login=dan2", "--for", "31m", "--reason", "another");
 

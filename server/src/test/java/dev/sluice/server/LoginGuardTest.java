@@ -84,7 +84,7 @@ class LoginGuardTest {
   }
 
   @Test
-  void reservationsThatAreGivenBackLockNobody() {
+  void refundedReservationsLockNobody() {
     List<JsonNode> open = List.of(check("Login", "reserve"), check("Login", "reserve"));
     JsonNode third = check("Login", "reserve");
     JsonNode fourth = check("Login", "reserve");

@@ -60,7 +60,7 @@ class NginxIT extends ProxyContract {
   }
 
   @Test
-  void theErrorLogTellsOfARuleThatSluiceDoesNotHave() throws Exception {
+  void theErrorLogNamesARuleThatSluiceDoesNotHave() throws Exception {
     start(one(), text -> text.replace("sluice_rule Everyone", "sluice_rule Evryone"));
 
     client.get("/");

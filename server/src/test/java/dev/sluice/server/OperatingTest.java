@@ -20,7 +20,7 @@ import org.slf4j.LoggerFactory;
 /** What an operator relies on when things are not well. */
 class OperatingTest {
   @Test
-  void aSilentStoreIsWhatTheRuleSays() throws Exception {
+  void onStoreFailureDecidesWhileTheStoreIsDown() throws Exception {
     String rules =
         """
         facets: {ip: client-address}
@@ -30,8 +30,8 @@ class OperatingTest {
         """;
     String nobody = "redis://127.0.0.1:" + Program.freePort();
     Meters meters = new Meters();
-    Store silent = Stores.open(nobody, Duration.ofMillis(50), 1, true, false, meters::failed);
-    try (Sluice sluice = Sluice.start(Settings.defaults(), rules, silent, meters)) {
+    Store down = Stores.open(nobody, Duration.ofMillis(50), 1, true, false, meters::failed);
+    try (Sluice sluice = Sluice.start(Settings.defaults(), rules, down, meters)) {
       Sluice.Answer strict = sluice.get("/v1/gate/Strict");
       Sluice.Answer open = sluice.get("/v1/gate/Open");
 
@@ -64,11 +64,11 @@ class OperatingTest {
   }
 
   @Test
-  void aStoreThatFailsAgainAndAgainIsToldToBeSilent() throws Exception {
+  void aStoreThatFailsAgainAndAgainIsReportedAsDown() throws Exception {
     String nobody = "redis://127.0.0.1:" + Program.freePort();
     Meters meters = new Meters();
-    Store silent = Stores.open(nobody, Duration.ofMillis(50), 1, true, false, meters::failed);
-    try (Sluice sluice = Sluice.start(Settings.defaults(), Sluice.sample(), silent, meters)) {
+    Store down = Stores.open(nobody, Duration.ofMillis(50), 1, true, false, meters::failed);
+    try (Sluice sluice = Sluice.start(Settings.defaults(), Sluice.sample(), down, meters)) {
       for (int i = 0; i < 5; i++) {
         sluice.get("/v1/gate/Everyone");
       }

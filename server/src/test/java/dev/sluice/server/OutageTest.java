@@ -13,7 +13,7 @@ import java.time.Duration;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
-/** What callers, operators and scrapers are told while the store does not answer. */
+/** What callers, operators and scrapers see while the store does not answer. */
 class OutageTest {
   private static final String CALL =
       "{\"rule\":\"SecureLogin\",\"identity\":{\"login\":\"ann\"},\"receipt\":true}";
@@ -25,7 +25,7 @@ class OutageTest {
       sluice.post("/v1/check", CALL);
       JsonNode denied = sluice.post("/v1/check", CALL).json();
       for (int i = 0; i < 5; i++) {
-        sluice.get("/v1/gate/Knocking");
+        sluice.get("/v1/gate/RetryStorm");
       }
 
       assertThat(allowed.path("outcome").asText()).isEqualTo("allowed");
@@ -33,14 +33,14 @@ class OutageTest {
       assertThat(allowed.path("remaining").asInt()).isEqualTo(1);
       assertThat(denied.path("outcome").asText()).isEqualTo("denied");
       assertThat(denied.path("countedBy").asText()).isEqualTo("local");
-      assertThat(sluice.get("/v1/gate/Knocking").status()).isEqualTo(429);
+      assertThat(sluice.get("/v1/gate/RetryStorm").status()).isEqualTo(429);
       assertThat(sluice.get("/metrics").response().body())
           .contains(
               "sluice_decisions_total{counted_by=\"local\",locked=\"false\",outcome=\"allowed\",rule=\"SecureLogin\"} 2.0")
           .contains(
               "sluice_decisions_total{counted_by=\"local\",locked=\"true\",outcome=\"denied\",rule=\"SecureLogin\"} 1.0")
           .contains(
-              "sluice_decisions_total{counted_by=\"local\",locked=\"false\",outcome=\"denied\",rule=\"Knocking\"} 1.0")
+              "sluice_decisions_total{counted_by=\"local\",locked=\"false\",outcome=\"denied\",rule=\"RetryStorm\"} 1.0")
           .contains(
               "sluice_decisions_total{counted_by=\"store\",locked=\"false\",outcome=\"allowed\",rule=\"SecureLogin\"} 0.0")
           .doesNotContain("sluice_degraded_seconds_total 0.0");

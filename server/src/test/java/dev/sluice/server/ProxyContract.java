@@ -17,7 +17,7 @@ import org.junit.jupiter.api.Test;
 /** What docs/proxies.md promises of every proxy. */
 abstract class ProxyContract extends BehindProxy {
   @Test
-  void threePassAndTheFourthIsToldWhen() throws Exception {
+  void threePassAndTheFourthHasARetryAfter() throws Exception {
     start(one());
 
     for (int left = 2; left >= 0; left--) {
@@ -75,7 +75,7 @@ abstract class ProxyContract extends BehindProxy {
   }
 
   @Test
-  void aMissingFacetIsToldInTheWordsOfTheService() throws Exception {
+  void aMissingFacetIsReportedInTheWordsOfTheService() throws Exception {
     start(several());
 
     isMissing("/api", "X: 1", "header X-Api-Key");
@@ -275,8 +275,8 @@ abstract class ProxyContract extends BehindProxy {
 
   @Test
   void aRuleThatDeniesWithoutItsStoreIsA503InTheWordsOfTheService() throws Exception {
-    try (Sluice silent = started(new Silent())) {
-      startProxy(several(), silent.service().port(), BehindProxy::patient);
+    try (Sluice down = started(new NeverAnswers())) {
+      startProxy(several(), down.service().port(), BehindProxy::patient);
 
       Wire.Answer refused = client.get("/");
 
@@ -288,9 +288,9 @@ abstract class ProxyContract extends BehindProxy {
     }
   }
 
-  /** A store that is away, under a rule that denies then. */
-  private static final class Silent extends ForwardingStore {
-    Silent() {
+  /** A store that does not answer, under a rule that denies then. */
+  private static final class NeverAnswers extends ForwardingStore {
+    NeverAnswers() {
       super(MemoryStore.create());
     }
 

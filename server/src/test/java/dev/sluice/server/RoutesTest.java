@@ -40,7 +40,7 @@ class RoutesTest {
   }
 
   @Test
-  void aCheckTellsTheWholeDecision() {
+  void aCheckReturnsTheWholeDecision() {
     JsonNode answer = check("SecureForgotAccount", "login", "carl").json();
 
     assertThat(fields(answer))
@@ -138,7 +138,7 @@ class RoutesTest {
   }
 
   @Test
-  void aSettledReceiptGivesBackOnce() {
+  void aReceiptIsRefundedOnce() {
     String call = "{\"rule\":\"SecureLogin\",\"identity\":{\"login\":\"gus\"},\"receipt\":true}";
     String receipt = sluice.post("/v1/check", call).json().path("receipt").asText();
     String body = "{\"receipt\":\"" + receipt + "\",\"cost\":0}";
@@ -211,11 +211,12 @@ class RoutesTest {
 
   @Test
   void theGateCountsByTheAddressThatATrustedProxySaw() {
-    sluice.send(sluice.request("GET", "/v1/gate/Knocking").header("X-Forwarded-For", "192.0.2.9"));
+    sluice.send(
+        sluice.request("GET", "/v1/gate/RetryStorm").header("X-Forwarded-For", "192.0.2.9"));
 
-    assertThat(left("Knocking", "ip=192.0.2.9")).isEqualTo(4);
-    assertThat(left("Knocking", "ip=::ffff:192.0.2.9")).isEqualTo(4);
-    assertThat(left("Knocking", "ip=192.0.2.8")).isEqualTo(5);
+    assertThat(left("RetryStorm", "ip=192.0.2.9")).isEqualTo(4);
+    assertThat(left("RetryStorm", "ip=::ffff:192.0.2.9")).isEqualTo(4);
+    assertThat(left("RetryStorm", "ip=192.0.2.8")).isEqualTo(5);
   }
 
   @Test
@@ -369,7 +370,7 @@ class RoutesTest {
   }
 
   @Test
-  void healthIsTold() {
+  void healthIsReported() {
     assertThat(sluice.get("/health/live").json().path("status").asText()).isEqualTo("live");
     assertThat(sluice.get("/health/ready").json().path("status").asText()).isEqualTo("ready");
   }

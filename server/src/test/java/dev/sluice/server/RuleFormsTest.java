@@ -112,7 +112,7 @@ class RuleFormsTest {
   }
 
   @Test
-  void theRuleIsToldWithWhatBeginsItsLock() {
+  void theRuleIsShownWithWhatBeginsItsLock() {
     JsonNode guard = sluice.send(sluice.admin("GET", "/v1/rules/Guard")).json();
     JsonNode keyed = sluice.send(sluice.admin("GET", "/v1/rules/Keyed")).json();
 

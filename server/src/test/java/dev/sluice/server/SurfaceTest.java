@@ -8,7 +8,7 @@ import org.junit.jupiter.api.Test;
 /** What a stranger on the network sees of a service. */
 class SurfaceTest {
   @Test
-  void aServiceListensOnLoopbackUnlessItIsToldOtherwise() {
+  void aServiceListensOnLoopbackUnlessConfiguredOtherwise() {
     assertThat(Settings.defaults().host()).isEqualTo("127.0.0.1");
     try (Sluice sluice = Sluice.start()) {
       assertThat(sluice.url()).startsWith("http://127.0.0.1:");

@@ -111,7 +111,7 @@ abstract class EdgeContract {
   }
 
   @Test
-  void conditionTellsWhatAFailureIs() {
+  void conditionSaysWhatAFailureIs() {
     assertThat(statuses(5, "/answer?login=dan&say=yes")).containsOnly(200);
     assertThat(statuses(4, "/answer?login=dan&say=no")).containsExactly(200, 200, 200, 429);
   }
@@ -181,7 +181,7 @@ abstract class EdgeContract {
   }
 
   @Test
-  void requestThatDoesNotTellWhoAsksIsABadRequest() {
+  void requestWithoutAnIdentityIsABadRequest() {
     HttpResponse<String> nobody = app.get("/api/1");
 
     assertThat(nobody.statusCode()).isEqualTo(400);

@@ -265,7 +265,7 @@ abstract class LoginContract {
       postForm("ann", "wrong", session);
     }
 
-    // The third failure began the lock: the page is told at once, once, and nothing but a page.
+    // The third failure began the lock: the page gets it at once, once, and nothing but a page.
     app.get("/page", "Cookie", session);
     assertThat(page(session)).isEqualTo("until " + lockEnd());
     assertThat(page(session)).isEqualTo("until null");

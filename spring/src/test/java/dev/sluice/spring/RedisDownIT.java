@@ -40,7 +40,7 @@ class RedisDownIT {
         checkDegraded(app);
         checkWithoutStore(app);
         checkLocalCount(app, "before");
-        checkOperatorsAreTold(app);
+        checkOperatorsSeeTheOutage(app);
 
         redis.restart();
         waitUntilUp(app);
@@ -74,8 +74,8 @@ class RedisDownIT {
     assertThat(health.body()).contains("\"status\":\"DEGRADED\"", "\"store\":\"Redis");
   }
 
-  /** An operator is told that Redis does not answer, and gets no guess of this node. */
-  private static void checkOperatorsAreTold(App app) {
+  /** An operator sees that Redis does not answer, and gets no guess of this node. */
+  private static void checkOperatorsSeeTheOutage(App app) {
     List<HttpResponse<String>> answers =
         List.of(
             app.get("/actuator/sluice/locks"),

@@ -31,13 +31,13 @@ class SecurityTest {
   private static final String[] SETTINGS = {
     "sluice.rules.ByMember.by=member",
     "sluice.rules.ByMember.limit=2 per 1m",
-    "sluice.rules.Knock.by=ip",
-    "sluice.rules.Knock.limit=3 per 1m",
+    "sluice.rules.Address.by=ip",
+    "sluice.rules.Address.limit=3 per 1m",
     "sluice.routes[0].path=/after/**",
     "sluice.routes[0].rule=ByMember",
     "sluice.routes[0].place=after-security",
     "sluice.routes[1].path=/before/**",
-    "sluice.routes[1].rule=Knock",
+    "sluice.routes[1].rule=Address",
   };
 
   @RestController
@@ -110,14 +110,14 @@ class SecurityTest {
           .containsExactly(200, 200, 429);
       assertThat(repeat(3, () -> app.getAs("bob", "/annotated").statusCode()))
           .containsExactly(200, 200, 429);
-      // Nobody is trusted to tell the address of somebody else.
+      // No client may claim the address of another.
       AtomicInteger next = new AtomicInteger();
-      assertThat(repeat(4, () -> knock(app, "203.0.113." + next.incrementAndGet())))
+      assertThat(repeat(4, () -> callFrom(app, "203.0.113." + next.incrementAndGet())))
           .containsExactly(401, 401, 401, 429);
     }
   }
 
-  private static int knock(App app, String pretended) {
+  private static int callFrom(App app, String pretended) {
     return app.get("/before/x", "X-Forwarded-For", pretended).statusCode();
   }
 

@@ -33,7 +33,9 @@ import org.springframework.web.bind.annotation.RestController;
 import org.springframework.web.server.WebSession;
 import reactor.core.publisher.Mono;
 
-/** Where a request tells who asks: its session, a cookie, a verified token, its proxies. */
+/**
+ * Where the identity of a request is found: its session, a cookie, a verified token, its proxies.
+ */
 class WhoAsksTest {
   private static final String[] SETTINGS = {
     "sluice.facets.visit=session",

@@ -184,7 +184,7 @@ public class FileRulesTest {
   // ---- A bad change does not ------------------------------------------------------------------
 
   @Test
-  void badFileIsRefusedAsAWholeAndToldSinceWhen() throws IOException {
+  void badFileIsRefusedAsAWholeAndReportedWithItsTime() throws IOException {
     Instant before = Instant.now();
     String bad = "rules:\n  a: {limit: 9 per 1h}\n  b: {limit: 0 per 1h}\n";
     String complaint = file + ":3  rule 'b': limit is 0 (expected: at least 1)";
@@ -305,7 +305,7 @@ public class FileRulesTest {
   }
 
   @Test
-  void errorWhileAFileIsReadIsToldAndItIsTriedAgain() throws IOException {
+  void errorWhileAFileIsReadIsReportedAndItIsTriedAgain() throws IOException {
     AtomicReference<Error> thrown = new AtomicReference<>();
 
     try (FileRules source =
@@ -319,7 +319,7 @@ public class FileRulesTest {
             })) {
       thrown.set(new OutOfMemoryError("heap"));
       rename(file, text(2));
-      Until.within(LONG, "told", () -> source.failure().isPresent());
+      Until.within(LONG, "reported", () -> source.failure().isPresent());
       assertThat(source.failure().orElseThrow().message())
           .isEqualTo("java.lang.OutOfMemoryError: heap");
 

@@ -127,7 +127,7 @@ class LayeredRulesTest {
   }
 
   @Test
-  void failuresOfAllLayersAreToldSinceTheFirst() {
+  void failuresOfAllLayersAreReportedSinceTheFirst() {
     LayeredRules layered = LayeredRules.of(low, high);
     Instant first = Instant.parse("2025-03-01T12:00:00Z");
     low.failure = Optional.of(new RuleSource.Failure(first.plusSeconds(5), "low is bad"));

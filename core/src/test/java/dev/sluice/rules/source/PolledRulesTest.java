@@ -105,7 +105,7 @@ class PolledRulesTest {
 
   @ParameterizedTest
   @MethodSource("thrown")
-  void errorOrCheckedExceptionOfTheBackendIsToldAndItIsAskedAgain(
+  void errorOrCheckedExceptionOfTheBackendIsReportedAndItIsAskedAgain(
       Throwable thrown, String message) {
     AtomicReference<Supplier<Rules>> backend = new AtomicReference<>(() -> rules(1));
     try (PolledRules source = PolledRules.every(OFTEN, () -> backend.get().get())) {
@@ -165,7 +165,7 @@ class PolledRulesTest {
         .hasMessage("the backend of the rules has not answered within 20ms");
     try (PolledRules source = PolledRules.every(OFTEN, hanging, rules(1), clock, patience)) {
       assertThat(source.rules()).isEqualTo(rules(1));
-      Until.within(LONG, "told", () -> source.failure().isPresent());
+      Until.within(LONG, "reported", () -> source.failure().isPresent());
       assertThat(source.failure().orElseThrow().message())
           .startsWith("the backend has not answered since 20");
 
@@ -177,7 +177,7 @@ class PolledRulesTest {
   }
 
   @Test
-  void fetchThatHangsLaterIsToldSinceWhen() throws InterruptedException {
+  void fetchThatHangsLaterIsReportedWithItsTime() throws InterruptedException {
     MovableClock clock = MovableClock.at(Instant.parse("2026-01-01T00:00:00Z"));
     CountDownLatch hangs = new CountDownLatch(1);
     CountDownLatch answers = new CountDownLatch(1);

@@ -29,7 +29,7 @@ import org.springframework.security.provisioning.InMemoryUserDetailsManager;
 
 /**
  * Attacks on the login of the shop, over HTTP, and what became of them; prints the table of the
- * guide. Addresses are told in X-Forwarded-For, which the shop believes for this test.
+ * guide. Addresses are sent in X-Forwarded-For, which the shop believes for this test.
  */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class LoginAttackTest {

@@ -74,7 +74,7 @@ class DeadlinesTest {
   }
 
   @Test
-  void callThatNobodyAnswersFailsAndItsNodeIsSilent() {
+  void callThatNobodyAnswersFailsAndItsNodeIsDown() {
     CompletableFuture<String> call = new CompletableFuture<>();
     line.watch(call);
 
@@ -85,7 +85,7 @@ class DeadlinesTest {
   }
 
   @Test
-  void nodeThatAnsweredSomethingElseIsNotSilent() {
+  void nodeThatAnsweredSomethingElseIsNotDown() {
     CompletableFuture<String> call = new CompletableFuture<>();
     line.watch(call);
     otherEnd.join().writeAndFlush("the answer to another call").awaitUninterruptibly();

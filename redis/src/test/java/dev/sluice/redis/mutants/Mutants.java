@@ -263,9 +263,9 @@ final class Mutants implements AutoCloseable {
 
   private Outcome run(List<String> tests, Duration patience)
       throws IOException, InterruptedException {
-    Path told = folder.resolve("told");
+    Path result = folder.resolve("result");
     Path scratch = folder.resolve("scratch");
-    delete(told);
+    delete(result);
     delete(scratch);
     Files.createDirectories(scratch);
     List<String> command =
@@ -281,7 +281,7 @@ final class Mutants implements AutoCloseable {
                 "-cp",
                 folder.resolve("changed") + File.pathSeparator + classPath,
                 Trial.class.getName(),
-                told.toString()));
+                result.toString()));
     command.addAll(tests);
     long start = System.nanoTime();
     Process process =
@@ -304,7 +304,7 @@ final class Mutants implements AutoCloseable {
     if (code != Trial.PASSED && code != Trial.FAILED) {
       throw new IllegalStateException("the tests ended with exit code " + code + "\n" + log());
     }
-    List<String> failed = code == Trial.PASSED ? List.of("", "") : Files.readAllLines(told);
+    List<String> failed = code == Trial.PASSED ? List.of("", "") : Files.readAllLines(result);
     return new Outcome(code, failed.get(0), failed.get(1), took);
   }
 

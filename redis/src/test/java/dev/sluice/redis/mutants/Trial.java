@@ -25,11 +25,11 @@ final class Trial implements TestExecutionListener {
   static final int FAILED = 1;
   static final int NO_TEST_RAN = 2;
 
-  private final Path told;
+  private final Path result;
   private int passed;
 
-  private Trial(Path told) {
-    this.told = told;
+  private Trial(Path result) {
+    this.result = result;
   }
 
   /**
@@ -81,7 +81,7 @@ final class Trial implements TestExecutionListener {
 
   private void end(int code, String what) {
     try {
-      Files.writeString(told, what);
+      Files.writeString(result, what);
     } catch (IOException e) {
       throw new UncheckedIOException(e);
     }

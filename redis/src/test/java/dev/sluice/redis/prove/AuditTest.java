@@ -113,7 +113,7 @@ class AuditTest {
   }
 
   @Test
-  void accountThatCountedLessOrMoreThanItsCallersWereToldIsFound() {
+  void accountThatCountedLessOrMoreThanItsCallersSawIsFound() {
     Workload.Ask ask = new Workload.Ask(5, 999, 999, 3);
     Account account = new Account("everFixed", Identity.of("member", "m999"));
     Limit limit = Workload.RULES.find("everFixed").terms().limits().get(0);

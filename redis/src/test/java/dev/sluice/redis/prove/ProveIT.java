@@ -47,9 +47,9 @@ class ProveIT {
   private static CompletableFuture<Part> part(Supplier<Site> site, Prove.Options options) {
     return CompletableFuture.supplyAsync(
         () -> {
-          try (PrintStream silent =
+          try (PrintStream nowhere =
               new PrintStream(OutputStream.nullOutputStream(), false, UTF_8)) {
-            return Part.run(site, options, options.decisions() / 2, options.most(), silent);
+            return Part.run(site, options, options.decisions() / 2, options.most(), nowhere);
           } catch (IOException | InterruptedException e) {
             throw new IllegalStateException(e);
           }

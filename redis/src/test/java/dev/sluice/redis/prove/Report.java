@@ -23,7 +23,7 @@ record Report(long seed, List<Part> parts) {
 
   String text() {
     StringBuilder text = new StringBuilder("\n==== What the run found ====\n");
-    parts.forEach(part -> tell(part, text));
+    parts.forEach(part -> append(part, text));
     long decisions = parts.stream().mapToLong(Report::decisions).sum();
     Duration took = parts.stream().map(Part::took).reduce(Duration.ZERO, Duration::plus);
     long broken = parts.stream().mapToLong(part -> part.audit().violations().size()).sum();
@@ -56,7 +56,7 @@ record Report(long seed, List<Part> parts) {
     return sum;
   }
 
-  private static void tell(Part part, StringBuilder text) {
+  private static void append(Part part, StringBuilder text) {
     Audit audit = part.audit();
     text.append(
         """
@@ -114,7 +114,7 @@ record Report(long seed, List<Part> parts) {
     }
     audit.violations().stream()
         .limit(MOST_SHOWN)
-        .forEach(it -> text.append("  BROKEN  ").append(told(part, it)).append('\n'));
+        .forEach(it -> text.append("  BROKEN  ").append(shown(part, it)).append('\n'));
     if (audit.violations().size() > MOST_SHOWN) {
       text.append("  BROKEN  and %,d more%n".formatted(audit.violations().size() - MOST_SHOWN));
     }
@@ -125,7 +125,7 @@ record Report(long seed, List<Part> parts) {
   }
 
   /** A violation with the last fault before it. */
-  private static String told(Part part, Audit.Violation violation) {
+  private static String shown(Part part, Audit.Violation violation) {
     if (violation.atMicros() == 0) {
       return violation.what();
     }

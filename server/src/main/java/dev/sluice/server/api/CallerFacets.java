@@ -11,7 +11,7 @@ import java.util.List;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** The facets of the rules in force, as requests to this service tell them. Thread-safe. */
+/** The facets of the rules in force, as they are found in requests to this service. Thread-safe. */
 public final class CallerFacets {
   private static final Logger LOG = LoggerFactory.getLogger(CallerFacets.class);
 

@@ -157,7 +157,7 @@ public final class CheckRequest {
     return rule != null && rule.by().equals(List.of(Rule.EVERYONE));
   }
 
-  /** An identity of facets; of those that are no good, every mistake is told. */
+  /** An identity of facets. Every facet that is not valid is reported. */
   public static Identity identity(
       Map<String, String> given, RequestFacets known, List<String> errors) {
     Map<String, String> canonical = new LinkedHashMap<>();
@@ -176,7 +176,7 @@ public final class CheckRequest {
   }
 
   /**
-   * Tells every cost that is for none of some rules.
+   * Reports every cost that belongs to none of these rules.
    *
    * @param found what such a rule is
    */

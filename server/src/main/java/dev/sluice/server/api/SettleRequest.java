@@ -20,7 +20,7 @@ public record SettleRequest(Receipt receipt, Settlement settlement) {
   /** Facets of an account, joined by '+'. */
   private static final int LONGEST_FACETS = Bounds.MOST_FACETS * (Bounds.LONGEST_FACET_NAME + 1);
 
-  /** Members as they are read, with what is wrong with them told already. */
+  /** The members that were read. What is wrong with them was reported already. */
   private static final class Given {
     private @Nullable String receipt;
     private @Nullable Long cost;

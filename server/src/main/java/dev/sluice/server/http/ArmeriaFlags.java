@@ -2,7 +2,7 @@ package dev.sluice.server.http;
 
 import com.linecorp.armeria.common.FlagsProvider;
 
-/** What Armeria can only be told for a whole process. Found by its service file. */
+/** Settings that Armeria has only for a whole process. Found by its service file. */
 public final class ArmeriaFlags implements FlagsProvider {
   @Override
   public int priority() {

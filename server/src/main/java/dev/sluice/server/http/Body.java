@@ -19,8 +19,8 @@ public final class Body {
 
   /** The whole of a body; a failed future if it is longer than {@code most}. */
   public static CompletableFuture<byte[]> read(HttpRequest request, int most) {
-    long told = request.headers().contentLength();
-    if (told >= 0 && told <= most) {
+    long declared = request.headers().contentLength();
+    if (declared >= 0 && declared <= most) {
       return request.aggregate().thenApply(whole -> whole.content().array());
     }
     long[] seen = new long[1];

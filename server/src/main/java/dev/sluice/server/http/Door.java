@@ -14,7 +14,7 @@ public final class Door {
   /*
    * A server of Armeria that stops takes new connections until no request is in work, or its time is
    * up. And it waits two seconds more for threads that have nothing left to do. So the sockets that
-   * listen are closed here, and the end is seen here: those threads are told to end when every
+   * listen are closed here, and the end is seen here: those threads are ended when every
    * connection is closed.
    *
    * A socket that listens is known by the connections that it took. Nobody has come yet through one

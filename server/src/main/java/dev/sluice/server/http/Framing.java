@@ -27,7 +27,7 @@ import java.util.Map;
 public final class Framing extends ByteToMessageDecoder {
   /*
    * The check has to stand between Armeria's HTTP/1 codec and what answers, and the codec joins the
-   * pipeline only when the first four bytes have told HTTP/1 from HTTP/2. They are never a whole
+   * pipeline only when the first four bytes have shown whether it is HTTP/1 or HTTP/2. They are never a whole
    * request. So they are passed on alone, then the check is put behind the codec, then the rest
    * follows.
    */

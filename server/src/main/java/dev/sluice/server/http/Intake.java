@@ -10,7 +10,10 @@ import java.time.Duration;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 
-/** What every request passes first: refused when too many are in work, or told to leave. */
+/**
+ * What every request passes first: refused when too many are in work, or asked to close its
+ * connection.
+ */
 public final class Intake implements DecoratingHttpServiceFunction {
   /*
    * While the service drains, each answer closes its connection (HTTP/1) or says GOAWAY (HTTP/2). A
@@ -27,7 +30,7 @@ public final class Intake implements DecoratingHttpServiceFunction {
   private final AtomicInteger inFlight = new AtomicInteger();
   private final AtomicLong bytes = new AtomicLong();
   private volatile boolean draining;
-  private volatile long toldNanos; // when a client was last told to leave
+  private volatile long askedNanos; // when a client was last asked to close its connection
 
   /** Where liveness is asked for. */
   public static final String LIVE = "/health/live";
@@ -47,7 +50,7 @@ public final class Intake implements DecoratingHttpServiceFunction {
   }
 
   public void drain() {
-    toldNanos = System.nanoTime();
+    askedNanos = System.nanoTime();
     draining = true;
   }
 
@@ -61,7 +64,7 @@ public final class Intake implements DecoratingHttpServiceFunction {
 
   private boolean hasEnded(long startNanos) {
     long now = System.nanoTime();
-    boolean isQuiet = now - toldNanos >= QUIET.toNanos() || now - startNanos >= LONGEST.toNanos();
+    boolean isQuiet = now - askedNanos >= QUIET.toNanos() || now - startNanos >= LONGEST.toNanos();
     return isQuiet && inFlight.get() == 0;
   }
 
@@ -73,7 +76,7 @@ public final class Intake implements DecoratingHttpServiceFunction {
   public HttpResponse serve(HttpService service, ServiceRequestContext ctx, HttpRequest request)
       throws Exception {
     if (draining) {
-      toldNanos = System.nanoTime();
+      askedNanos = System.nanoTime();
       var unused = ctx.initiateConnectionShutdown();
     }
     if (ctx.path().equals(LIVE)) {
@@ -110,7 +113,7 @@ public final class Intake implements DecoratingHttpServiceFunction {
     if (request.isEmpty()) {
       return 0;
     }
-    long told = request.headers().contentLength();
-    return told < 0 ? mostRequestBytes : Math.min(told, mostRequestBytes);
+    long declared = request.headers().contentLength();
+    return declared < 0 ? mostRequestBytes : Math.min(declared, mostRequestBytes);
   }
 }

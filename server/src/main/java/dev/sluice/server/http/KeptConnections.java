@@ -12,7 +12,8 @@ import io.netty.handler.codec.http.HttpResponse;
  * Says {@code Connection: keep-alive} in every answer over HTTP/1 that does not say {@code close}.
  *
  * <p>A client of HTTP/1.1 takes it for granted. One of HTTP/1.0 that asked for a kept connection
- * has it only if it is told so; else it waits for the end of a connection that Armeria keeps.
+ * keeps it only if the answer says so; else it waits for the end of a connection that Armeria
+ * keeps.
  */
 @ChannelHandler.Sharable
 public final class KeptConnections extends ChannelOutboundHandlerAdapter {

@@ -7,7 +7,7 @@ import java.time.Duration;
 import java.time.InstantSource;
 
 /**
- * What a service can be told.
+ * The settings of a service.
  *
  * @param port 0 for any free one
  * @param clock the time for wrong admin tokens; everything else follows the store's clock

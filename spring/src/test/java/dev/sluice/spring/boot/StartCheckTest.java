@@ -36,7 +36,7 @@ import reactor.adapter.JdkFlowAdapter;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
 
-/** What could be silently inactive stops the start, with its place. */
+/** A limit that would have no effect stops the start, and the message says where it is. */
 @ExtendWith(OutputCaptureExtension.class)
 class StartCheckTest {
   private static final String RULE = "sluice.rules.SecureMiniGame.limit=2 per 1m";
@@ -299,7 +299,7 @@ class StartCheckTest {
   }
 
   @Test
-  void everyMistakeIsToldAtOnce() {
+  void everyMistakeIsReportedAtOnce() {
     assertThatThrownBy(() -> start(Inactive.class, RULE, BY))
         .hasStackTraceContaining(
             "uses '#palyer', but the method has no such parameter (did you mean '#player'?)")
@@ -398,7 +398,7 @@ class StartCheckTest {
   }
 
   @Test
-  void overrideByAFacetThatNobodyTellsStopsTheStart() {
+  void overrideByAFacetThatNothingSuppliesStopsTheStart() {
     assertThatThrownBy(
             () ->
                 App.start(
@@ -442,7 +442,7 @@ class StartCheckTest {
   }
 
   @Test
-  void oneLineTellsWhatIsOn(CapturedOutput output) {
+  void oneLineSaysWhatIsOn(CapturedOutput output) {
     start(Plain.class, RULE, BY).close();
 
     assertThat(output.getOut())

@@ -70,7 +70,7 @@ class StartFailureTest {
   }
 
   @Test
-  void mistakeInARuleFileIsToldWithItsLine(CapturedOutput output) throws IOException {
+  void mistakeInARuleFileIsReportedWithItsLine(CapturedOutput output) throws IOException {
     Path file = folder.resolve("rules.yaml");
     Files.writeString(file, "rules:\n  Hello: {by: ip, limt: 1 per 1s}\n  Other: {limit: x}\n");
 
@@ -84,7 +84,7 @@ class StartFailureTest {
   }
 
   @Test
-  void missingRuleFileIsToldByItsName(CapturedOutput output) {
+  void missingRuleFileIsReportedByItsName(CapturedOutput output) {
     checkFails(
         output,
         Plain.class,
@@ -100,7 +100,7 @@ class StartFailureTest {
   }
 
   @Test
-  void mistakesInPropertiesAreToldByTheNamesOfTheProperties(CapturedOutput output) {
+  void mistakesInPropertiesAreReportedByTheNamesOfTheProperties(CapturedOutput output) {
     checkFails(
         output,
         Plain.class,
@@ -137,7 +137,7 @@ class StartFailureTest {
   }
 
   @Test
-  void badSettingsAreToldByTheNamesOfTheirProperties(CapturedOutput output) {
+  void badSettingsAreReportedByTheNamesOfTheirProperties(CapturedOutput output) {
     String action = "Correct the property.";
     checkFails(output, Plain.class, "  sluice.headers: 'all' (", action, "sluice.headers=all");
     checkFails(

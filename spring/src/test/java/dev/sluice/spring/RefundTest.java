@@ -20,7 +20,7 @@ import org.springframework.context.annotation.Configuration;
 import reactor.core.publisher.Mono;
 
 /** A call that fails at its second rule has taken nothing of its first. */
-class GiveBackTest {
+class RefundTest {
   private static App app;
 
   static class Work {
