@@ -2,17 +2,20 @@ package dev.sluice.server;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.sluice.memory.MemoryStore;
 import dev.sluice.server.commands.Main;
 import dev.sluice.server.http.Settings;
+import dev.sluice.store.Store;
 import dev.sluice.testing.Needs;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Instant;
 import java.util.List;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** The pages of docs/guides print what their commands do: a text block follows each bash block. */
+/** Pages print what their commands do: a text block follows each bash block. */
 @Needs({"curl", "bash"})
 class GuidesIT {
   private static final int ALL = Integer.MAX_VALUE;
@@ -56,6 +59,16 @@ class GuidesIT {
     String rules = Docs.named("guides/api-by-plan.md", "yaml", "rules.yaml");
     try (Sluice sluice = Sluice.start(Settings.defaults(), rules)) {
       runs("guides/api-by-plan.md", 0, ALL, sluice.service().port(), 0);
+    }
+  }
+
+  @Test
+  void descriptorsOfEnvoyBecomeRules() throws Exception {
+    String page = "coming-from/envoy-ratelimit.md";
+    String rules = Docs.named(page, "yaml", "rules.yaml");
+    Store atNoon = MemoryStore.create(() -> Instant.parse("2030-06-01T12:00:00Z"));
+    try (Sluice sluice = Sluice.start(Settings.defaults(), rules, atNoon)) {
+      runs(page, 0, ALL, sluice.service().port(), 0);
     }
   }
 

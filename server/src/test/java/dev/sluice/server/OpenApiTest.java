@@ -13,22 +13,28 @@ import dev.sluice.server.http.Settings;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Set;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.snakeyaml.engine.v2.api.Load;
 import org.snakeyaml.engine.v2.api.LoadSettings;
+import org.snakeyaml.engine.v2.api.lowlevel.Parse;
+import org.snakeyaml.engine.v2.events.Event;
 
-/** The bounds in openapi.yaml and docs/service.md are those that hold. */
+/** openapi.yaml can be read by generators; its bounds and those of docs/service.md hold. */
 class OpenApiTest {
+  private static final String TEXT =
+      new String(HealthRoutes.resource("openapi.yaml"), StandardCharsets.UTF_8);
   private static final Object DOCUMENT =
-      new Load(LoadSettings.builder().build())
-          .loadFromString(
-              new String(HealthRoutes.resource("openapi.yaml"), StandardCharsets.UTF_8));
+      new Load(LoadSettings.builder().build()).loadFromString(TEXT);
+  private static final Set<String> METHODS =
+      Set.of("get", "head", "post", "put", "patch", "delete", "options", "trace");
 
   /** What stands at a path: names of members, and numbers of elements. */
   private static Object at(String... path) {
@@ -44,6 +50,59 @@ class OpenApiTest {
 
   private static Object schema(String path) {
     return at(("components/schemas/" + path).split("/", -1));
+  }
+
+  /** Some generators do not follow aliases of YAML. */
+  @Test
+  void nothingIsAnAlias() {
+    Iterable<Event> events = new Parse(LoadSettings.builder().build()).parseString(TEXT);
+
+    assertThat(events).isNotEmpty().noneMatch(event -> event.getEventId() == Event.ID.Alias);
+  }
+
+  /** In {a: b, c} an unquoted comma makes c a name of its own. */
+  @Test
+  void noTextIsCutAtAComma() {
+    List<String> cut = new ArrayList<>();
+    addNulls("", DOCUMENT, cut);
+
+    assertThat(cut).isEmpty();
+  }
+
+  private static void addNulls(String path, Object value, List<String> found) {
+    if (value instanceof Map<?, ?> map) {
+      map.forEach((name, member) -> addNulls(path + "/" + name, member, found));
+    } else if (value instanceof List<?> list && !path.endsWith("/enum")) {
+      list.forEach(member -> addNulls(path, member, found));
+    } else if (value == null) {
+      found.add(path);
+    }
+  }
+
+  /** Generators name methods by operationId and classes by tag. */
+  @Test
+  void everyOperationHasANameOfItsOwn() {
+    List<String> tags = ((List<?>) at("tags")).stream().map(tag -> text(tag, "name")).toList();
+    List<String> ids = new ArrayList<>();
+    for (Object path : ((Map<?, ?>) at("paths")).values()) {
+      for (Map.Entry<?, ?> entry : ((Map<?, ?>) path).entrySet()) {
+        if (METHODS.contains(entry.getKey())) {
+          Object operation = entry.getValue();
+          ids.add(text(operation, "operationId"));
+          assertThat(text(operation, "summary")).isNotBlank();
+          assertThat(text(operation, "description")).isNotBlank();
+          assertThat((List<?>) ((Map<?, ?>) operation).get("tags"))
+              .hasSize(1)
+              .allMatch(tags::contains);
+        }
+      }
+    }
+
+    assertThat(ids).hasSizeGreaterThan(20).doesNotHaveDuplicates();
+  }
+
+  private static String text(Object map, String name) {
+    return String.valueOf(((Map<?, ?>) map).get(name));
   }
 
   @Test

@@ -2,17 +2,15 @@ package dev.sluice.spring;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.sluice.testing.JavaSources;
+import dev.sluice.testing.Page;
 import java.io.IOException;
-import java.net.URL;
-import java.net.URLClassLoader;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.IntStream;
-import javax.tools.ToolProvider;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.springframework.boot.WebApplicationType;
@@ -23,7 +21,6 @@ import org.springframework.boot.WebApplicationType;
 class LoginGuideTest {
   private static final String APPLICATION =
       """
-      package shop;
       import org.springframework.boot.autoconfigure.SpringBootApplication;
       import org.springframework.context.annotation.Bean;
       import org.springframework.core.annotation.Order;
@@ -43,20 +40,23 @@ class LoginGuideTest {
 
   @Test
   void pageGuardsALogin() throws IOException, ClassNotFoundException {
-    String page = Files.readString(page());
+    Page page = Page.of("docs/guides/protecting-a-login.md");
     Path rules = folder.resolve("login-rules.yaml");
-    Files.writeString(rules, snippets("yaml", page).get(0));
+    Files.writeString(rules, page.blocks("yaml").get(0));
     Matcher property =
-        Pattern.compile("login\\.rules: \\[(.*)]").matcher(snippets("yaml", page).get(1));
+        Pattern.compile("login\\.rules: \\[(.*)]").matcher(page.blocks("yaml").get(1));
     assertThat(property.find()).isTrue();
-    List<String> java = snippets("java", page);
+    List<String> java = page.blocks("java");
 
     Class<?> application =
-        compile(
-            "LoginSecurity", java.get(0),
-            "LoginPage", java.get(1),
-            "OwnLogin", java.get(2),
-            "OperatorSecurity", java.get(3));
+        JavaSources.in(folder)
+            .add("shop.Application", APPLICATION)
+            .add("shop.LoginSecurity", java.get(0))
+            .add("shop.LoginPage", java.get(1))
+            .add("shop.OwnLogin", java.get(2))
+            .add("shop.OperatorSecurity", java.get(3))
+            .compile()
+            .loadClass("shop.Application");
 
     Thread.currentThread().setContextClassLoader(application.getClassLoader());
     try (App app =
@@ -111,41 +111,5 @@ class LoginGuideTest {
         .as("a success forgives")
         .containsExactly(401, 401, 401, 401, 200, 401, 401, 401, 401);
     assertThat(app.post("/own-login?login=eve&password=river", "").statusCode()).isEqualTo(200);
-  }
-
-  private static Path page() {
-    Path near = Path.of("../docs/guides/protecting-a-login.md");
-    return Files.exists(near) ? near : Path.of("../../docs/guides/protecting-a-login.md");
-  }
-
-  private static List<String> snippets(String language, String page) {
-    Matcher found = Pattern.compile("```" + language + "\n(.*?)```", Pattern.DOTALL).matcher(page);
-    List<String> all = new ArrayList<>();
-    while (found.find()) {
-      all.add(found.group(1));
-    }
-    return all;
-  }
-
-  private Class<?> compile(String... namesAndSources) throws IOException, ClassNotFoundException {
-    Path sources = Files.createDirectories(folder.resolve("shop"));
-    List<String> arguments = new ArrayList<>();
-    arguments.addAll(List.of("-proc:none", "-parameters", "-d", folder.toString(), "-cp"));
-    arguments.add(
-        System.getProperty("surefire.test.class.path", System.getProperty("java.class.path")));
-    Files.writeString(sources.resolve("Application.java"), APPLICATION);
-    arguments.add(sources.resolve("Application.java").toString());
-    for (int i = 0; i < namesAndSources.length; i += 2) {
-      Path file = sources.resolve(namesAndSources[i] + ".java");
-      Files.writeString(file, "package shop;\n" + namesAndSources[i + 1]);
-      arguments.add(file.toString());
-    }
-    int result =
-        ToolProvider.getSystemJavaCompiler()
-            .run(null, null, null, arguments.toArray(new String[0]));
-    assertThat(result).isZero();
-    URLClassLoader loader =
-        new URLClassLoader(new URL[] {folder.toUri().toURL()}, getClass().getClassLoader());
-    return loader.loadClass("shop.Application");
   }
 }
