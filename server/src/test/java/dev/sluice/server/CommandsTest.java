@@ -191,7 +191,7 @@ class CommandsTest {
     assertThat(run("serve", "--trusted-proxies", "10.0.0.1/8").err())
         .startsWith("sluice: trusted proxy: '10.0.0.1/8' (expected: ");
     assertThat(run("serve", "--store", "mysql://u:secret@h").err())
-        .isEqualTo("sluice: store: 'mysql://h' (expected: memory or redis://host:port)\n");
+        .isEqualTo("sluice: store: 'mysql://***@h' (expected: memory or redis://host:port)\n");
     assertThat(run("serve", "--nodes", "0").err()).contains("nodes: 0 (expected: at least 1)");
     assertThat(run("serve", "--admin-token", "short").err())
         .startsWith("sluice: admin token: 5 characters (expected: at least 16 ");
