@@ -52,6 +52,16 @@ class CommandsTest {
   }
 
   @Test
+  void healthIsReadyOrAnError() {
+    Ended ready = remote("health");
+    Ended away = run("health", "--url", "http://127.0.0.1:1");
+
+    assertThat(ready).isEqualTo(new Ended(0, "ready\n", ""));
+    assertThat(away.status()).isEqualTo(1);
+    assertThat(away.err()).startsWith("sluice: no service at http://127.0.0.1:1 (");
+  }
+
+  @Test
   void aCheckIsATableAndAStatus() {
     Ended allowed = remote("check", "SecureLogin", "login=amy");
     remote("check", "SecureLogin", "login=amy");

@@ -7,10 +7,11 @@ import java.net.Socket;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.TimeUnit;
 
 /** A program of the system that a test runs; its output goes to a file. */
-final class Program implements AutoCloseable {
+public final class Program implements AutoCloseable {
   private final Process process;
   private final Path output;
 
@@ -19,7 +20,7 @@ final class Program implements AutoCloseable {
     this.output = output;
   }
 
-  static Program start(Path directory, List<String> command) throws IOException {
+  public static Program start(Path directory, List<String> command) throws IOException {
     Path output = Files.createTempFile(directory, "program", ".txt");
     ProcessBuilder builder =
         new ProcessBuilder(command)
@@ -32,23 +33,37 @@ final class Program implements AutoCloseable {
     return new Program(builder.start(), output);
   }
 
+  /** Starts a program with this environment and nothing else in it. */
+  public static Program start(Path directory, Map<String, String> environment, List<String> command)
+      throws IOException {
+    Path output = Files.createTempFile(directory, "program", ".txt");
+    ProcessBuilder builder =
+        new ProcessBuilder(command)
+            .directory(directory.toFile())
+            .redirectErrorStream(true)
+            .redirectOutput(output.toFile());
+    builder.environment().clear();
+    builder.environment().putAll(environment);
+    return new Program(builder.start(), output);
+  }
+
   /** Runs a program to its end and gives what it printed. */
-  static String run(Path directory, List<String> command) throws Exception {
+  public static String run(Path directory, List<String> command) throws Exception {
     try (Program program = start(directory, command)) {
       program.await(120);
       return program.printed();
     }
   }
 
-  Process process() {
+  public Process process() {
     return process;
   }
 
-  String printed() throws IOException {
+  public String printed() throws IOException {
     return Files.readString(output);
   }
 
-  int await(int seconds) throws Exception {
+  public int await(int seconds) throws Exception {
     if (!process.waitFor(seconds, TimeUnit.SECONDS)) {
       throw new AssertionError("still running:\n" + printed());
     }
@@ -56,7 +71,7 @@ final class Program implements AutoCloseable {
   }
 
   /** Waits until it listens. A process cannot tell us, so this has to look again and again. */
-  void awaitPort(int port) throws Exception {
+  public void awaitPort(int port) throws Exception {
     for (int i = 0; i < 600; i++) {
       try {
         new Socket(InetAddress.getLoopbackAddress(), port).close();
@@ -71,7 +86,7 @@ final class Program implements AutoCloseable {
     throw new AssertionError("does not listen on " + port + ":\n" + printed());
   }
 
-  static int freePort() throws IOException {
+  public static int freePort() throws IOException {
     try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
       return socket.getLocalPort();
     }

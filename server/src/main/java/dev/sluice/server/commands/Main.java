@@ -9,6 +9,7 @@ import picocli.CommandLine.Command;
     description = "A rate limiter: runs the service, and manages its rules, accounts and locks.",
     subcommands = {
       ServeCommand.class,
+      HealthCommand.class,
       CheckCommand.class,
       LocksCommand.class,
       AccountsCommand.class,
@@ -21,21 +22,42 @@ public final class Main {
   private Main() {}
 
   public static void main(String[] arguments) {
-    System.exit(commandLine().execute(arguments));
+    System.exit(commandLine(arguments).execute(arguments));
   }
 
+  /** A command line that knows every command. */
   public static CommandLine commandLine() {
-    return new CommandLine(new Main())
-        .setExecutionExceptionHandler(
-            (failure, line, parsed) -> {
-              line.getErr().println("sluice: " + failure.getMessage());
+    return withErrors(new CommandLine(new Main()));
+  }
+
+  /** One that knows only the command named first: reading all of them delays the start. */
+  private static CommandLine commandLine(String[] arguments) {
+    for (Class<?> each : Main.class.getAnnotation(Command.class).subcommands()) {
+      String name = each.getAnnotation(Command.class).name();
+      if (arguments.length > 0 && name.equals(arguments[0])) {
+        return withErrors(new CommandLine(new OneCommand()).addSubcommand(each));
+      }
+    }
+    return commandLine();
+  }
+
+  /** The parent of a single command; its name is in messages and help. */
+  @Command(name = "sluice")
+  static final class OneCommand {}
+
+  private static CommandLine withErrors(CommandLine line) {
+    return line.setExecutionExceptionHandler(
+            (failure, failed, parsed) -> {
+              failed.getErr().println("sluice: " + failure.getMessage());
               return 1;
             })
         .setParameterExceptionHandler(
             (mistake, arguments) -> {
-              CommandLine line = mistake.getCommandLine();
-              line.getErr().println("sluice: " + mistake.getMessage());
-              line.getErr().println("try: ./" + line.getCommandSpec().qualifiedName() + " --help");
+              CommandLine failed = mistake.getCommandLine();
+              failed.getErr().println("sluice: " + mistake.getMessage());
+              failed
+                  .getErr()
+                  .println("try: ./" + failed.getCommandSpec().qualifiedName() + " --help");
               return 2;
             });
   }
