@@ -14,6 +14,7 @@ import picocli.CommandLine.Command;
       AccountsCommand.class,
       ReceiptsCommand.class,
       FunctionsCommand.class,
+      OperatorsCommand.class,
       RulesCommand.class
     },
     mixinStandardHelpOptions = true)
