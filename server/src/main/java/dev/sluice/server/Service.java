@@ -2,7 +2,6 @@ package dev.sluice.server;
 
 import com.linecorp.armeria.common.HttpHeaderNames;
 import com.linecorp.armeria.common.HttpMethod;
-import com.linecorp.armeria.server.HttpService;
 import com.linecorp.armeria.server.Server;
 import com.linecorp.armeria.server.ServerBuilder;
 import dev.sluice.Limiter;
@@ -10,8 +9,9 @@ import dev.sluice.RuleSource;
 import dev.sluice.internal.Durations;
 import dev.sluice.internal.Stages;
 import dev.sluice.server.admin.AdminRoutes;
-import dev.sluice.server.admin.AdminToken;
 import dev.sluice.server.admin.Doorkeeper;
+import dev.sluice.server.admin.OperatorRoute;
+import dev.sluice.server.admin.Operators;
 import dev.sluice.server.api.CallerFacets;
 import dev.sluice.server.api.DecisionRoutes;
 import dev.sluice.server.api.ReceiptKeys;
@@ -23,16 +23,17 @@ import dev.sluice.server.http.Door;
 import dev.sluice.server.http.ErrorResponses;
 import dev.sluice.server.http.Framing;
 import dev.sluice.server.http.Intake;
-import dev.sluice.server.http.KeptConnections;
 import dev.sluice.server.http.ProblemInHeader;
 import dev.sluice.server.http.Settings;
 import dev.sluice.server.http.WholeAnswer;
+import dev.sluice.server.tls.Certificates;
 import dev.sluice.store.Store;
 import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.CompletionException;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -46,9 +47,9 @@ public final class Service implements AutoCloseable {
   /** How long a body may go on after its answer; cut off at once, clients may miss the answer. */
   private static final Duration LATE_BODY = Duration.ofSeconds(1);
 
-  private static final KeptConnections KEPT_CONNECTIONS = new KeptConnections();
-
   private final Settings settings;
+  private final Operators operators;
+  private final @Nullable Certificates certificates;
   private final Doorkeeper doorkeeper;
   private final ReceiptKeys keys;
   private final Limiter limiter;
@@ -61,17 +62,23 @@ public final class Service implements AutoCloseable {
 
   private Service(
       Settings settings,
-      AdminToken token,
+      Operators operators,
       ReceiptKeys keys,
       Store store,
       RuleSource rules,
       Meters meters) {
     this.settings = settings;
-    this.doorkeeper = new Doorkeeper(token, settings.client(), settings.clock());
+    this.operators = operators;
+    this.certificates = settings.tls().map(Certificates::follow).orElse(null);
+    this.doorkeeper = new Doorkeeper(operators, certificates, settings.client(), settings.clock());
     this.keys = keys;
     this.limiter = Limiter.builder(store, rules).listener(meters).owning().build();
     this.meters = meters;
     meters.watch(limiter, store);
+    meters.watch("operators", operators::refused);
+    if (certificates != null) {
+      meters.watch("certificate", certificates::refused);
+    }
     this.intake =
         new Intake(
             settings.mostInFlight(),
@@ -81,6 +88,7 @@ public final class Service implements AutoCloseable {
     CallerFacets edge = new CallerFacets(limiter, settings.client());
     DecisionRoutes decisions = new DecisionRoutes(edge, new Receipts(keys), settings);
     ServerBuilder builder = Server.builder();
+    listen(builder);
     protect(builder, meters);
     open(builder, decisions, new HealthRoutes(edge, store, meters, intake));
     guarded(builder, new AdminRoutes(edge, store, keys, settings.mostRequestBytes()));
@@ -90,12 +98,12 @@ public final class Service implements AutoCloseable {
   /** Starts a service; throws {@link CannotListen} if it cannot have its port. */
   public static Service start(
       Settings settings,
-      AdminToken token,
+      Operators operators,
       ReceiptKeys keys,
       Store store,
       RuleSource rules,
       Meters meters) {
-    Service service = new Service(settings, token, keys, store, rules, meters);
+    Service service = new Service(settings, operators, keys, store, rules, meters);
     try {
       service.server.start().join();
     } catch (CompletionException e) {
@@ -124,9 +132,17 @@ public final class Service implements AutoCloseable {
   /** Bodies that are being received take at most this part of the memory. */
   private static final int BODIES_SHARE = 8;
 
+  private void listen(ServerBuilder builder) {
+    InetSocketAddress address = new InetSocketAddress(settings.host(), settings.port());
+    if (certificates == null) {
+      builder.http(address);
+    } else {
+      builder.https(address).tlsProvider(certificates, certificates.config());
+    }
+  }
+
   private void protect(ServerBuilder builder, Meters meters) {
     builder
-        .http(new InetSocketAddress(settings.host(), settings.port()))
         .meterRegistry(meters.registry())
         .maxNumConnections(settings.mostConnections())
         .maxRequestLength(Math.max(settings.mostRequestBytes(), Body.LARGEST_DROPPED))
@@ -145,7 +161,7 @@ public final class Service implements AutoCloseable {
         .childChannelPipelineCustomizer(
             pipeline -> {
               door.taken(pipeline.channel());
-              pipeline.addFirst(new Framing()).addLast(KEPT_CONNECTIONS);
+              Framing.on(pipeline);
             })
         .requestAutoAbortDelay(LATE_BODY)
         .errorHandler(new ErrorResponses())
@@ -176,12 +192,13 @@ public final class Service implements AutoCloseable {
     guard(builder, HttpMethod.POST, "/v1/receipts/rotate", admin::rotate);
   }
 
-  private void guard(ServerBuilder builder, HttpMethod method, String path, HttpService service) {
+  private void guard(
+      ServerBuilder builder, HttpMethod method, String path, OperatorRoute operated) {
     builder
         .route()
         .path(path)
         .methods(method)
-        .build((ctx, request) -> doorkeeper.serve(service, ctx, request));
+        .build((ctx, request) -> doorkeeper.serve(operated, ctx, request));
   }
 
   /** The routes and their methods, for the test of their description. */
@@ -193,6 +210,11 @@ public final class Service implements AutoCloseable {
 
   public Limiter limiter() {
     return limiter;
+  }
+
+  /** The scheme of its URLs: http or https. */
+  public String scheme() {
+    return certificates == null ? "http" : "https";
   }
 
   public int port() {
@@ -228,5 +250,9 @@ public final class Service implements AutoCloseable {
     meters.close();
     limiter.close();
     keys.close();
+    operators.close();
+    if (certificates != null) {
+      certificates.close();
+    }
   }
 }

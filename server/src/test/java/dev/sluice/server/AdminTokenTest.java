@@ -26,7 +26,7 @@ class AdminTokenTest {
   void start() {
     ClientAddress behindProxy =
         ClientAddress.trusting(List.of("127.0.0.1"), ClientAddress.Trail.X_FORWARDED_FOR, 128);
-    sluice = Sluice.start(Settings.defaults().withClient(behindProxy).withClock(clock));
+    sluice = Sluice.start(Settings.builder().client(behindProxy).clock(clock).build());
   }
 
   @AfterEach

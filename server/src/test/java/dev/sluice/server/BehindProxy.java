@@ -60,7 +60,7 @@ abstract class BehindProxy {
 
   static Sluice started(Store store) throws Exception {
     Settings settings =
-        Settings.defaults().withClient(ClientAddress.trusting(List.of("127.0.0.1")));
+        Settings.builder().client(ClientAddress.trusting(List.of("127.0.0.1"))).build();
     return Sluice.start(settings, Docs.named("proxies.md", "yaml", "rules.yaml"), store);
   }
 

@@ -109,12 +109,12 @@ class OperatingTest {
             .toList();
     assertThat(lines).hasSize(4).noneMatch(line -> line.contains("what="));
     assertThat(lines.get(0))
-        .contains("who=\"'eve\\u0009x' at 127.0.0.1\"", "lock set [who=")
+        .contains("who=\"admin (claims 'eve\\u0009x') at 127.0.0.1\"", "lock set [who=")
         .contains("identity=\"login=ann\"", "before=\"2 of 2 left\"", ": why\"");
     assertThat(lines.get(1))
         .contains("lock lifted [who=", "locked until ", "after=\"2 of 2 left\"");
     assertThat(lines.get(2)).contains("account reset [who=").doesNotContain("hush-hush");
-    assertThat(lines.get(3)).contains("who=\"127.0.0.1\"", "receipt key rotated [who=");
+    assertThat(lines.get(3)).contains("who=\"admin at 127.0.0.1\"", "receipt key rotated [who=");
   }
 
   @Test

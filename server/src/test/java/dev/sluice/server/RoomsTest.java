@@ -7,6 +7,7 @@ import org.junit.jupiter.api.Test;
 
 /** Who may know whom among the packages of the service. */
 class RoomsTest {
+  private static final String TLS = "dev.sluice.server.tls..";
   private static final String HTTP = "dev.sluice.server.http..";
   private static final String API = "dev.sluice.server.api..";
   private static final String ADMIN = "dev.sluice.server.admin..";
@@ -23,6 +24,11 @@ class RoomsTest {
   @Test
   void requestsAndAnswersKnowNoRoute() {
     rooms.knowNone(HTTP, API, ADMIN, HEALTH, COMMANDS);
+  }
+
+  @Test
+  void tlsKnowsNoOtherRoom() {
+    rooms.knowNone(TLS, "dev.sluice.server", HTTP, API, ADMIN, HEALTH, COMMANDS);
   }
 
   @Test

@@ -31,7 +31,8 @@ class RoutesTest {
   @BeforeAll
   static void start() {
     sluice =
-        Sluice.start(Settings.defaults().withClient(ClientAddress.trusting(List.of("127.0.0.1"))));
+        Sluice.start(
+            Settings.builder().client(ClientAddress.trusting(List.of("127.0.0.1"))).build());
   }
 
   @AfterAll

@@ -37,7 +37,7 @@ class RuleFormsTest {
   @BeforeAll
   static void start() {
     ClientAddress behindProxy = ClientAddress.trusting(List.of("127.0.0.1"));
-    sluice = Sluice.start(Settings.defaults().withClient(behindProxy), RULES);
+    sluice = Sluice.start(Settings.builder().client(behindProxy).build(), RULES);
   }
 
   @AfterAll

@@ -3,11 +3,10 @@ package dev.sluice.server;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import dev.sluice.RuleSource;
-import dev.sluice.http.ClientAddress;
-import dev.sluice.http.HeaderProfile;
 import dev.sluice.memory.MemoryStore;
 import dev.sluice.rules.RuleFiles;
 import dev.sluice.server.admin.AdminToken;
+import dev.sluice.server.admin.Operators;
 import dev.sluice.server.api.ReceiptKeys;
 import dev.sluice.server.health.HealthRoutes;
 import dev.sluice.server.health.Meters;
@@ -20,7 +19,6 @@ import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
-import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
@@ -49,18 +47,10 @@ public final class Sluice implements AutoCloseable {
 
   /** Settings with timeouts that a busy machine keeps. */
   static Settings patient(int mostInFlight) {
-    return new Settings(
-        "127.0.0.1",
-        0,
-        ClientAddress.ofPeer(),
-        InstantSource.system(),
-        HeaderProfile.BOTH,
-        10_000,
-        mostInFlight,
-        256 * 1024,
-        Duration.ofMinutes(2),
-        Duration.ZERO,
-        Duration.ofSeconds(10));
+    return Settings.builder()
+        .mostInFlight(mostInFlight)
+        .requestTimeout(Duration.ofMinutes(2))
+        .build();
   }
 
   /** The rules of the tests; the sample that ships may change without them. */
@@ -92,10 +82,20 @@ public final class Sluice implements AutoCloseable {
 
   static Sluice start(
       Settings settings, String rules, Store store, Meters meters, ReceiptKeys keys) {
+    return start(settings, rules, store, meters, keys, Operators.of(AdminToken.of(TOKEN)));
+  }
+
+  static Sluice start(
+      Settings settings,
+      String rules,
+      Store store,
+      Meters meters,
+      ReceiptKeys keys,
+      Operators operators) {
     return new Sluice(
         Service.start(
             settings,
-            AdminToken.of(TOKEN),
+            operators,
             keys,
             store,
             RuleSource.fixed(RuleFiles.parse("rules.yaml", rules)),
@@ -107,7 +107,7 @@ public final class Sluice implements AutoCloseable {
   }
 
   public String url() {
-    return "http://127.0.0.1:" + service.port();
+    return service.scheme() + "://127.0.0.1:" + service.port();
   }
 
   /** A request to a path; add to it, then {@link #send}. */

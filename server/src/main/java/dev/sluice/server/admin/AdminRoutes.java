@@ -42,7 +42,9 @@ import java.util.function.Predicate;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
-/** The admin routes: rules, accounts and locks. {@link Doorkeeper} has checked the token before. */
+/**
+ * The admin routes: rules, accounts and locks. {@link Doorkeeper} has checked the operator before.
+ */
 public final class AdminRoutes {
   private static final String WHOLE_IDENTITY = "identity";
   private static final String KEEP_USAGE = "keepUsage";
@@ -64,7 +66,7 @@ public final class AdminRoutes {
   private record Target(Rule rule, Identity identity) {}
 
   /** {@code GET /v1/rules}. */
-  public HttpResponse rules(ServiceRequestContext ctx, HttpRequest request) {
+  public HttpResponse rules(ServiceRequestContext ctx, HttpRequest request, Operator operator) {
     Rules rules = edge.limiter().rules();
     return Replies.ok(
         json -> {
@@ -81,13 +83,13 @@ public final class AdminRoutes {
   }
 
   /** {@code GET /v1/rules/{name}}. */
-  public HttpResponse rule(ServiceRequestContext ctx, HttpRequest request) {
+  public HttpResponse rule(ServiceRequestContext ctx, HttpRequest request, Operator operator) {
     Rule rule = find(ctx, "name");
     return Replies.ok(json -> RuleJson.write(json, rule, edge.limiter().rules()));
   }
 
   /** {@code GET /v1/accounts/{rule}?login=ann}. */
-  public HttpResponse account(ServiceRequestContext ctx, HttpRequest request) {
+  public HttpResponse account(ServiceRequestContext ctx, HttpRequest request, Operator operator) {
     Target target = target(ctx);
     return HttpResponse.of(
         look(target)
@@ -118,11 +120,12 @@ public final class AdminRoutes {
   }
 
   /** {@code DELETE /v1/accounts/{rule}?login=ann}. */
-  public HttpResponse reset(ServiceRequestContext ctx, HttpRequest request) {
+  public HttpResponse reset(ServiceRequestContext ctx, HttpRequest request, Operator operator) {
     Target target = target(ctx);
     return HttpResponse.of(
         change(
                 ctx,
+                operator,
                 target,
                 "account reset",
                 edge.limiter()::resetAsync,
@@ -142,7 +145,7 @@ public final class AdminRoutes {
   }
 
   /** {@code GET /v1/locks?rule=&limit=&after=}. */
-  public HttpResponse locks(ServiceRequestContext ctx, HttpRequest request) {
+  public HttpResponse locks(ServiceRequestContext ctx, HttpRequest request, Operator operator) {
     int limit = limit(ctx.queryParam("limit"));
     String rule = ctx.queryParam("rule");
     if (rule != null && edge.limiter().rules().find(rule) == null) {
@@ -193,16 +196,18 @@ public final class AdminRoutes {
   }
 
   /** {@code PUT /v1/locks/{rule}?login=ann}. */
-  public HttpResponse lock(ServiceRequestContext ctx, HttpRequest request) {
+  public HttpResponse lock(ServiceRequestContext ctx, HttpRequest request, Operator operator) {
     return HttpResponse.of(
-        Body.read(request, mostRequestBytes).thenCompose(body -> lock(ctx, body)));
+        Body.read(request, mostRequestBytes).thenCompose(body -> lock(ctx, operator, body)));
   }
 
-  private CompletionStage<HttpResponse> lock(ServiceRequestContext ctx, byte[] body) {
+  private CompletionStage<HttpResponse> lock(
+      ServiceRequestContext ctx, Operator operator, byte[] body) {
     Target target = target(ctx);
     LockRequest wanted = LockRequest.parse(body);
     return change(
             ctx,
+            operator,
             target,
             "lock set",
             (rule, identity) ->
@@ -217,13 +222,14 @@ public final class AdminRoutes {
   }
 
   /** {@code DELETE /v1/locks/{rule}?login=ann&keepUsage=true}. */
-  public HttpResponse lift(ServiceRequestContext ctx, HttpRequest request) {
+  public HttpResponse lift(ServiceRequestContext ctx, HttpRequest request, Operator operator) {
     Map<String, String> query = query(ctx);
     boolean keepUsage = keepUsage(query);
     Target target = target(ctx, query);
     return HttpResponse.of(
         change(
                 ctx,
+                operator,
                 target,
                 keepUsage ? "lock lifted, usage kept" : "lock lifted",
                 (rule, identity) -> edge.limiter().liftAndInspectAsync(rule, identity, keepUsage),
@@ -253,13 +259,13 @@ public final class AdminRoutes {
   }
 
   /** {@code POST /v1/receipts/rotate}. */
-  public HttpResponse rotate(ServiceRequestContext ctx, HttpRequest request) {
+  public HttpResponse rotate(ServiceRequestContext ctx, HttpRequest request, Operator operator) {
     Body.drop(request);
     return HttpResponse.of(
         keys.rotate()
             .thenApply(
                 done -> {
-                  Audit.log(ctx, "receipt key rotated");
+                  Audit.log(ctx, operator, "receipt key rotated");
                   return Replies.ok(json -> json.writeBooleanField("rotated", true));
                 }));
   }
@@ -267,6 +273,7 @@ public final class AdminRoutes {
   /** Changes accounts. If anything changed, writes the state before and after to the audit log. */
   private <T> CompletionStage<T> change(
       ServiceRequestContext ctx,
+      Operator operator,
       Target target,
       String action,
       BiFunction<String, Identity, CompletionStage<T>> change,
@@ -280,20 +287,25 @@ public final class AdminRoutes {
                     .thenApply(
                         done -> {
                           if (changed.test(done)) {
-                            log(ctx, action, target, state(before), after.apply(done));
+                            log(ctx, operator, action, target, state(before), after.apply(done));
                           }
                           return done;
                         }));
   }
 
   private void log(
-      ServiceRequestContext ctx, String action, Target target, String before, String after) {
+      ServiceRequestContext ctx,
+      Operator operator,
+      String action,
+      Target target,
+      String before,
+      String after) {
     Identity shown =
         accounts(target).stream()
             .map(Account::identity)
             .reduce((a, b) -> target.identity)
             .orElse(target.identity);
-    Audit.log(ctx, action, target.rule.name(), shown, before, after);
+    Audit.log(ctx, operator, action, target.rule.name(), shown, before, after);
   }
 
   private List<Account> accounts(Target target) {

@@ -13,20 +13,24 @@ import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
 import java.security.SecureRandom;
 import java.util.Base64;
+import java.util.HexFormat;
 import java.util.Optional;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
-/** The secret of the admin API. Only {@code serve} prints it, and only if it is a random one. */
+/**
+ * The secret of an operator. Only {@code serve} and {@code operators token} print it, and only if
+ * it is a random one.
+ */
 public final class AdminToken {
   private static final int SHORTEST = 16;
 
   private final String text;
-  private final byte[] digest;
+  private final String sha256;
 
   private AdminToken(String text) {
     this.text = text;
-    this.digest = sha256(text);
+    this.sha256 = sha256(text);
   }
 
   public static AdminToken of(String text) {
@@ -58,12 +62,21 @@ public final class AdminToken {
 
   /** Whether this is the token; compares in constant time. */
   boolean is(String shown) {
-    return MessageDigest.isEqual(digest, sha256(shown));
+    return MessageDigest.isEqual(
+        sha256.getBytes(StandardCharsets.US_ASCII),
+        sha256(shown).getBytes(StandardCharsets.US_ASCII));
   }
 
-  private static byte[] sha256(String text) {
+  /** The hash of the token, as a file of operators contains it. */
+  String sha256() {
+    return sha256;
+  }
+
+  static String sha256(String text) {
     try {
-      return MessageDigest.getInstance("SHA-256").digest(text.getBytes(StandardCharsets.UTF_8));
+      byte[] digest =
+          MessageDigest.getInstance("SHA-256").digest(text.getBytes(StandardCharsets.UTF_8));
+      return HexFormat.of().formatHex(digest);
     } catch (NoSuchAlgorithmException e) {
       throw new IllegalStateException("every JVM has SHA-256", e);
     }

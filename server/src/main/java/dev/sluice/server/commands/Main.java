@@ -15,6 +15,7 @@ import picocli.CommandLine.Command;
       AccountsCommand.class,
       ReceiptsCommand.class,
       FunctionsCommand.class,
+      OperatorsCommand.class,
       RulesCommand.class
     },
     mixinStandardHelpOptions = true)

@@ -3,10 +3,12 @@ package dev.sluice.server.commands;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import dev.sluice.Identity;
+import dev.sluice.internal.Durations;
 import dev.sluice.internal.Text;
 import dev.sluice.server.admin.AdminToken;
 import dev.sluice.server.admin.Audit;
 import dev.sluice.server.api.DecisionJson;
+import dev.sluice.server.tls.ClientTls;
 import java.io.IOException;
 import java.net.ConnectException;
 import java.net.InetAddress;
@@ -15,6 +17,7 @@ import java.net.URLEncoder;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
+import java.net.http.HttpTimeoutException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -22,6 +25,7 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import javax.net.ssl.SSLException;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Option;
 
@@ -43,6 +47,25 @@ public final class Remote {
       description =
           "admin token of the service (default: SLUICE_ADMIN_TOKEN, else the file that a local service wrote)")
   private @Nullable String token;
+
+  @Option(
+      names = "--ca",
+      paramLabel = "FILE",
+      description =
+          "authorities that sign the certificate of the service, PEM (default: those of Java)")
+  private @Nullable Path ca;
+
+  @Option(
+      names = "--client-cert",
+      paramLabel = "FILE",
+      description = "client certificate of an operator, PEM; instead of a token")
+  private @Nullable Path clientCert;
+
+  @Option(
+      names = "--client-key",
+      paramLabel = "FILE",
+      description = "private key of the client certificate, PEM (PKCS#8)")
+  private @Nullable Path clientKey;
 
   /** The source of the token that was sent; null if there was none. */
   private @Nullable String tokenSource;
@@ -74,18 +97,27 @@ public final class Remote {
   }
 
   private JsonNode answer(HttpRequest request) throws IOException {
-    HttpClient client =
-        HttpClient.newBuilder()
-            .connectTimeout(TIMEOUT)
-            .version(HttpClient.Version.HTTP_1_1)
-            .build();
     HttpResponse<byte[]> response;
     try {
-      response = client.send(request, HttpResponse.BodyHandlers.ofByteArray());
+      response = client().send(request, HttpResponse.BodyHandlers.ofByteArray());
     } catch (ConnectException e) {
       throw new Refused(
           List.of(
               "no service at " + url + " (start one: ./sluice serve; or give its address: --url)"),
+          e);
+    } catch (SSLException e) {
+      throw new Refused(
+          List.of(
+              "%s: no TLS connection: %s (expected: a certificate for this host, signed by an authority of --ca or of Java)"
+                  .formatted(url, e.getMessage())),
+          e);
+    } catch (HttpTimeoutException e) {
+      throw new Refused(List.of(url + ": no answer within " + Durations.format(TIMEOUT)), e);
+    } catch (IOException e) {
+      throw new Refused(
+          List.of(
+              "%s: no HTTP answer: %s (expected: https:// if the service has --tls-cert)"
+                  .formatted(url, e.getMessage())),
           e);
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
@@ -105,6 +137,15 @@ public final class Remote {
       return answer;
     }
     throw new Refused(errors(response.statusCode(), answer), null);
+  }
+
+  private HttpClient client() {
+    HttpClient.Builder client =
+        HttpClient.newBuilder().connectTimeout(TIMEOUT).version(HttpClient.Version.HTTP_1_1);
+    if (ca != null || clientCert != null || clientKey != null) {
+      client.sslContext(ClientTls.context(ca, clientCert, clientKey));
+    }
+    return client.build();
   }
 
   private List<String> errors(int status, JsonNode answer) {
@@ -143,6 +184,9 @@ public final class Remote {
     if (variable != null) {
       tokenSource = "SLUICE_ADMIN_TOKEN";
       return variable;
+    }
+    if (clientCert != null) {
+      return null; // a token would be judged instead of the certificate
     }
     URI base = URI.create(url);
     boolean here =

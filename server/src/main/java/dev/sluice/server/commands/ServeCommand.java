@@ -10,18 +10,20 @@ import dev.sluice.rules.source.FileRules;
 import dev.sluice.server.Service;
 import dev.sluice.server.Stores;
 import dev.sluice.server.admin.AdminToken;
+import dev.sluice.server.admin.Operators;
 import dev.sluice.server.api.ReceiptKeys;
 import dev.sluice.server.health.HealthRoutes;
 import dev.sluice.server.health.Meters;
 import dev.sluice.server.http.Settings;
+import dev.sluice.server.tls.TlsFiles;
 import dev.sluice.store.Store;
 import dev.sluice.store.StoreException;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.time.InstantSource;
 import java.util.List;
+import java.util.Objects;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CountDownLatch;
 import org.jspecify.annotations.Nullable;
@@ -62,8 +64,35 @@ final class ServeCommand implements Callable<Integer> {
       names = "--admin-token",
       paramLabel = "TOKEN",
       description =
-          "secret for the admin API, 16 characters or more; default: a random one, printed")
+          "secret for the admin API, 16 characters or more; default: a random one, printed, unless there are --operators")
   private @Nullable String adminToken;
+
+  @Option(
+      names = "--operators",
+      paramLabel = "FILE",
+      description =
+          "operators with their names, tokens and certificates, reloaded when it changes; then there is no random admin token")
+  private @Nullable Path operators;
+
+  @Option(
+      names = "--tls-cert",
+      paramLabel = "FILE",
+      description =
+          "certificate and those that signed it, PEM, reloaded when it changes; HTTPS only")
+  private @Nullable Path tlsCert;
+
+  @Option(
+      names = "--tls-key",
+      paramLabel = "FILE",
+      description = "private key of the certificate, PEM (PKCS#8), reloaded when it changes")
+  private @Nullable Path tlsKey;
+
+  @Option(
+      names = "--tls-client-ca",
+      paramLabel = "FILE",
+      description =
+          "authorities that sign client certificates of operators, PEM, reloaded when it changes")
+  private @Nullable Path tlsClientCa;
 
   @Option(
       names = "--host",
@@ -186,20 +215,48 @@ final class ServeCommand implements Callable<Integer> {
   public Integer call() throws Exception {
     long startNanos = System.nanoTime();
     Settings settings = settings();
-    AdminToken token = adminToken == null ? AdminToken.random() : AdminToken.of(adminToken);
+    boolean made = adminToken == null && operators == null;
+    AdminToken token =
+        made ? AdminToken.random() : adminToken == null ? null : AdminToken.of(adminToken);
     RuleSource source = source();
+    Operators allowed = allowed(token);
     Meters meters = new Meters();
     Store opened = open(meters);
     ReceiptKeys keys = Stores.receiptKeys(store, receiptKeyFile);
-    Service service = Service.start(settings, token, keys, opened, source, meters);
-    boolean made = adminToken == null;
+    Service service = Service.start(settings, allowed, keys, opened, source, meters);
     Path tokenFile = AdminToken.file(service.port());
-    boolean kept = made && keep(token, tokenFile);
+    AdminToken random = made ? token : null;
+    AdminToken kept = random != null && keep(random, tokenFile) ? random : null;
     CountDownLatch stopped = new CountDownLatch(1);
-    Runtime.getRuntime().addShutdownHook(new Thread(() -> stop(service, token, tokenFile, kept)));
-    greet(service, token, made, kept ? tokenFile : null, startNanos);
+    Runtime.getRuntime().addShutdownHook(new Thread(() -> stop(service, kept, tokenFile)));
+    greet(service, random, kept == null ? null : tokenFile, startNanos);
     stopped.await();
     return 0;
+  }
+
+  private Operators allowed(@Nullable AdminToken token) {
+    if (operators != null) {
+      return Operators.follow(operators, token, tlsClientCa != null);
+    }
+    return Operators.of(Objects.requireNonNull(token));
+  }
+
+  private @Nullable TlsFiles tls() {
+    if (tlsClientCa != null && operators == null) {
+      throw new IllegalArgumentException(
+          "tls-client-ca: without --operators, it lets nobody in (expected: --operators FILE with the subjects of certificates)");
+    }
+    if (tlsCert != null && tlsKey != null) {
+      return new TlsFiles(tlsCert, tlsKey, tlsClientCa);
+    }
+    if (tlsCert != null || tlsKey != null || tlsClientCa != null) {
+      throw new IllegalArgumentException(
+          "%s: without %s (expected: both --tls-cert and --tls-key)"
+              .formatted(
+                  tlsCert != null ? "tls-cert" : tlsKey != null ? "tls-key" : "tls-client-ca",
+                  tlsCert == null ? "--tls-cert" : "--tls-key"));
+    }
+    return null;
   }
 
   private Store open(Meters meters) {
@@ -234,21 +291,23 @@ final class ServeCommand implements Callable<Integer> {
             "max-request-bytes: %,d (expected: at least %,d, for the largest call)"
                 .formatted(maxRequestBytes, Settings.SMALLEST_REQUEST_BOUND));
       }
-      return new Settings(
-          host,
-          port,
-          ClientAddress.trusting(
-              trustedProxies == null ? List.of() : trustedProxies,
-              ClientAddress.Trail.parse(forwardedHeader),
-              ipv6Prefix),
-          InstantSource.system(),
-          HeaderProfile.parse(headers),
-          maxConnections,
-          maxInFlight,
-          maxRequestBytes,
-          requestTimeout,
-          drainDelay,
-          drainTimeout);
+      return Settings.builder()
+          .host(host)
+          .port(port)
+          .tls(tls())
+          .client(
+              ClientAddress.trusting(
+                  trustedProxies == null ? List.of() : trustedProxies,
+                  ClientAddress.Trail.parse(forwardedHeader),
+                  ipv6Prefix))
+          .headers(HeaderProfile.parse(headers))
+          .mostConnections(maxConnections)
+          .mostInFlight(maxInFlight)
+          .mostRequestBytes(maxRequestBytes)
+          .requestTimeout(requestTimeout)
+          .drainDelay(drainDelay)
+          .drainTimeout(drainTimeout)
+          .build();
     } catch (IllegalArgumentException e) {
       throw new ParameterException(spec.commandLine(), String.valueOf(e.getMessage()), e);
     }
@@ -274,12 +333,12 @@ final class ServeCommand implements Callable<Integer> {
   }
 
   /** Runs at JVM shutdown; exits with 0 if the service stopped without an error. */
-  private void stop(Service service, AdminToken token, Path tokenFile, boolean kept) {
+  private void stop(Service service, @Nullable AdminToken kept, Path tokenFile) {
     int status = 0;
     try {
       service.close();
-      if (kept) {
-        token.removeFrom(tokenFile);
+      if (kept != null) {
+        kept.removeFrom(tokenFile);
       }
     } catch (IOException | RuntimeException e) {
       spec.commandLine().getErr().println("sluice: error while stopping: " + e);
@@ -289,11 +348,11 @@ final class ServeCommand implements Callable<Integer> {
   }
 
   private void greet(
-      Service service, AdminToken token, boolean made, @Nullable Path tokenFile, long startNanos) {
+      Service service, @Nullable AdminToken random, @Nullable Path tokenFile, long startNanos) {
     PrintWriter out = spec.commandLine().getOut();
     boolean everywhere = host.equals("0.0.0.0") || host.equals("::");
     String shownHost = everywhere ? "127.0.0.1" : host.contains(":") ? "[" + host + "]" : host;
-    String url = "http://" + shownHost + ":" + service.port();
+    String url = service.scheme() + "://" + shownHost + ":" + service.port();
     out.printf("Sluice listens on %s%s%n", url, everywhere ? " and every other address" : "");
     out.printf(
         "  store   %s%s%n",
@@ -303,10 +362,10 @@ final class ServeCommand implements Callable<Integer> {
         "  rules   %d from %s%n",
         service.limiter().rules().size(),
         rules == null ? "sample-rules.yaml, the sample rules of Sluice" : rules);
-    if (made) {
+    if (random != null) {
       out.printf(
           "  token   %s%s%n",
-          token.text(), tokenFile == null ? "" : "  (also in " + tokenFile + ")");
+          random.text(), tokenFile == null ? "" : "  (also in " + tokenFile + ")");
     }
     out.printf("  ready   after %d ms%n", (System.nanoTime() - startNanos) / 1_000_000);
     String elsewhere = url.equals(Remote.DEFAULT_URL) ? "" : " --url " + url;

@@ -24,9 +24,11 @@ import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /** The metrics for Prometheus. Rule names are labels; identities never are. Thread-safe. */
@@ -90,6 +92,14 @@ public final class Meters implements LimiterListener {
         .register(registry);
     Gauge.builder("sluice.store.warnings", () -> store.warnings().size())
         .description("Warnings about the store; /health/ready lists them")
+        .register(registry);
+  }
+
+  /** Registers the gauge of files that can be refused while the service runs. */
+  public void watch(String files, Supplier<Optional<String>> refused) {
+    Gauge.builder("sluice.files.refused", () -> refused.get().isPresent() ? 1 : 0)
+        .tag("files", files)
+        .description("1 while newer files are refused and what they said before stays in force")
         .register(registry);
   }
 

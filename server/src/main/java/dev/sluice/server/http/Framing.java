@@ -13,13 +13,15 @@ import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http.HttpHeaderValues;
 import io.netty.handler.codec.http.HttpRequest;
 import io.netty.handler.codec.http.LastHttpContent;
+import io.netty.handler.ssl.ApplicationProtocolNegotiationHandler;
 import io.netty.util.ReferenceCountUtil;
 import java.util.List;
 import java.util.Map;
 
 /**
  * Refuses requests over HTTP/1 with a Transfer-Encoding other than {@code chunked}, and closes
- * their connection; closes one with too many requests whose answers are not read.
+ * their connection; closes one with too many requests whose answers are not read; puts {@link
+ * KeptConnections} into the pipeline.
  *
  * <p>Armeria does not look at an encoding that it does not know: it takes the body for the next
  * request, while a proxy in front may see one request only.
@@ -29,10 +31,13 @@ public final class Framing extends ByteToMessageDecoder {
    * The check has to stand between Armeria's HTTP/1 codec and what answers, and the codec joins the
    * pipeline only when the first four bytes have shown whether it is HTTP/1 or HTTP/2. They are never a whole
    * request. So they are passed on alone, then the check is put behind the codec, then the rest
-   * follows.
+   * follows. Over TLS the codec is there before the first byte, once the handshake has chosen the
+   * protocol; then this stands behind what decrypts.
    */
   private static final int PREFACE_BYTES = 4;
   private static final String CODEC = "HttpServerCodec";
+
+  private static final KeptConnections KEPT_CONNECTIONS = new KeptConnections();
 
   /** Requests that a client may send on one connection before it has the answer to the first. */
   private static final int MOST_UNANSWERED = 64;
@@ -51,6 +56,17 @@ public final class Framing extends ByteToMessageDecoder {
     }
   }
 
+  /** Watches over a new connection, plain or TLS. */
+  public static void on(ChannelPipeline pipeline) {
+    for (Map.Entry<String, ChannelHandler> each : pipeline) {
+      if (each.getValue() instanceof ApplicationProtocolNegotiationHandler) {
+        pipeline.addBefore(each.getKey(), null, new Framing());
+        return;
+      }
+    }
+    pipeline.addFirst(new Framing());
+  }
+
   @Override
   protected void decode(ChannelHandlerContext ctx, ByteBuf in, List<Object> out) {
     if (in.readableBytes() < PREFACE_BYTES) {
@@ -60,6 +76,7 @@ public final class Framing extends ByteToMessageDecoder {
     ChannelPipeline pipeline = ctx.pipeline();
     for (Map.Entry<String, ChannelHandler> each : pipeline) {
       if (each.getValue().getClass().getSimpleName().equals(CODEC)) {
+        pipeline.addAfter(each.getKey(), null, KEPT_CONNECTIONS);
         pipeline.addAfter(each.getKey(), null, new Check());
         break;
       }

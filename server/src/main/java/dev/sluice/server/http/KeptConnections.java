@@ -16,7 +16,7 @@ import io.netty.handler.codec.http.HttpResponse;
  * keeps.
  */
 @ChannelHandler.Sharable
-public final class KeptConnections extends ChannelOutboundHandlerAdapter {
+final class KeptConnections extends ChannelOutboundHandlerAdapter {
   @Override
   public void write(ChannelHandlerContext ctx, Object message, ChannelPromise promise) {
     if (message instanceof HttpResponse response

@@ -1,0 +1,4 @@
+@NullMarked
+package dev.sluice.server.tls;
+
+import org.jspecify.annotations.NullMarked;
