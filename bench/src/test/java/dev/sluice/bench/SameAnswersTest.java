@@ -135,7 +135,7 @@ class SameAnswersTest {
       if (random.nextInt(50) == 0) {
         clock.now = edgeAfter(clock.now, windowMicros);
       }
-      long cost = 1 + random.nextInt(random.nextInt(20) == 0 ? 10 : 2);
+      long cost = 1L + random.nextInt(random.nextInt(20) == 0 ? 10 : 2);
       boolean allowed = ours.decide(Call.of("row", ANN).costing(cost)).allowed();
 
       assertThat(theirs.test(cost))
