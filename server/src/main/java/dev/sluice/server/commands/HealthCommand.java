@@ -16,7 +16,7 @@ import picocli.CommandLine.Spec;
         "Asks whether a running service is ready. Exit code 0 if it is, 1 if it stops or does not answer.",
     mixinStandardHelpOptions = true,
     defaultValueProvider = FromEnvironment.class)
-public final class HealthCommand implements Callable<Integer> {
+final class HealthCommand implements Callable<Integer> {
   @Spec private CommandSpec spec = CommandSpec.create();
   @Mixin private Remote remote = new Remote();
 

@@ -18,7 +18,7 @@ import picocli.CommandLine.Spec;
     description = "Makes tokens for operators, and checks the file of serve --operators.",
     synopsisSubcommandLabel = "(token | check)",
     mixinStandardHelpOptions = true)
-public final class OperatorsCommand {
+final class OperatorsCommand {
   @Spec private CommandSpec spec = CommandSpec.create();
 
   @Command(

@@ -20,7 +20,7 @@ import java.util.List;
 import javax.security.auth.x500.X500Principal;
 
 /** Reads certificates and private keys in PEM. No message contains a part of a key. */
-public final class Pem {
+final class Pem {
   private static final String BEGIN = "-----BEGIN ";
   private static final String DASHES = "-----";
   private static final String CERTIFICATE = "CERTIFICATE";
