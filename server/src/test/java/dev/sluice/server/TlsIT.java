@@ -51,7 +51,6 @@ class TlsIT {
   private static final String LIVE = "GET /health/live HTTP/1.1\r\nHost: x\r\n\r\n";
   private static final String BAD =
       "POST /v1/check HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: x\r\n\r\n";
-  private static final Duration TWO_SECONDS = Duration.ofSeconds(2);
   private static final Duration LONG = Duration.ofSeconds(10);
 
   @TempDir private static Path directory;
@@ -264,7 +263,7 @@ class TlsIT {
     Files.copy(second.key(), key, StandardCopyOption.REPLACE_EXISTING);
 
     BigInteger expected = serial(second);
-    Until.within(TWO_SECONDS, "the second certificate", () -> served().equals(expected));
+    Until.within(LONG, "the second certificate", () -> served().equals(expected));
     int atEnd = answered.get();
     Until.within(LONG, "calls afterwards", () -> answered.get() > atEnd + 5);
     enough.set(true);
@@ -287,7 +286,7 @@ class TlsIT {
       swap(volume, "..2", second);
 
       BigInteger expected = serial(second);
-      Until.within(TWO_SECONDS, "the second certificate", () -> served(other).equals(expected));
+      Until.within(LONG, "the second certificate", () -> served(other).equals(expected));
       assertThat(before).isNotEqualTo(expected);
     }
   }
@@ -323,7 +322,7 @@ class TlsIT {
       Files.writeString(certificate, whole);
 
       BigInteger expected = serial(second);
-      Until.within(TWO_SECONDS, "the second certificate", () -> served().equals(expected));
+      Until.within(LONG, "the second certificate", () -> served().equals(expected));
       assertThat(refused()).isEqualTo("0.0");
       assertThat(log.lines()).hasSize(2).noneMatch(line -> line.contains("PRIVATE"));
     }
