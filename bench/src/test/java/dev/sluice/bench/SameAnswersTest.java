@@ -29,7 +29,7 @@ import org.junit.jupiter.params.provider.CsvSource;
  * limiter, and the limit of Sluice beside it gives the same answers to the same calls.
  */
 class SameAnswersTest {
-  private static final int CALLS = 20_000;
+  private static final int CALLS = 5_000;
   private static final Identity ANN = Identity.of("user", "ann");
 
   /** Makes the limiter of a row that reads this clock. */
