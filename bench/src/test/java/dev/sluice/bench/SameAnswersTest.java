@@ -131,9 +131,11 @@ class SameAnswersTest {
     long stepMicros = Math.max(1, 2 * windowMicros / limit.quota());
     List<Boolean> answers = new ArrayList<>();
     for (int i = 0; i < CALLS; i++) {
-      clock.now = clock.now.plus(random.nextLong(stepMicros), ChronoUnit.MICROS);
-      if (random.nextInt(50) == 0) {
-        clock.now = edgeAfter(clock.now, windowMicros);
+      if (i > limit.quota()) { // before that all at once, so that some are denied for sure
+        clock.now = clock.now.plus(random.nextLong(stepMicros), ChronoUnit.MICROS);
+        if (random.nextLong(3 * limit.quota()) == 0) {
+          clock.now = edgeAfter(clock.now, windowMicros);
+        }
       }
       long cost = 1L + random.nextInt(random.nextInt(20) == 0 ? 10 : 2);
       boolean allowed = ours.decide(Call.of("row", ANN).costing(cost)).allowed();
