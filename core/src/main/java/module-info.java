@@ -1,10 +1,12 @@
 /** The limiter, its rules, and the store inside the JVM. */
-@SuppressWarnings("module") // the modules of the qualified exports are built later
+// The modules of the qualified exports are built later; DataSketches has no module descriptor.
+@SuppressWarnings({"module", "requires-automatic"})
 module dev.sluice.core {
   requires java.xml;
   requires org.slf4j;
   requires org.snakeyaml.engine;
   requires static com.github.benmanes.caffeine;
+  requires static datasketches.java;
   requires static transitive org.jspecify;
 
   exports dev.sluice;
@@ -17,5 +19,7 @@ module dev.sluice.core {
   exports dev.sluice.internal to
       dev.sluice.redis;
   exports dev.sluice.outage to
+      dev.sluice.redis;
+  exports dev.sluice.traffic to
       dev.sluice.redis;
 }

@@ -1,0 +1,140 @@
+package dev.sluice.traffic;
+
+import java.time.Duration;
+import java.time.Instant;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+
+/** Decisions per second over time, of all rules and of each, in slots of equal length. */
+final class Series {
+  /*
+   * A ring of slots; slot n of the epoch is at n modulo the number of slots. A slot that nothing is
+   * known of is NaN. Rules beyond MOST_RULES have no series of their own.
+   */
+  static final int MOST_RULES = 200;
+  static final int KINDS = 4;
+
+  private final long slotMillis;
+  private final int slots;
+  private final float[][] all;
+  private final Map<String, float[][]> byRule = new HashMap<>();
+  private long newest = -1;
+
+  Series(Duration slot, int slots) {
+    this.slotMillis = slot.toMillis();
+    this.slots = slots;
+    this.all = empty(Float.NaN);
+  }
+
+  private float[][] empty(float value) {
+    float[][] values = new float[KINDS][slots];
+    for (float[] kind : values) {
+      Arrays.fill(kind, value);
+    }
+    return values;
+  }
+
+  long slotOf(Instant at) {
+    return at.toEpochMilli() / slotMillis;
+  }
+
+  /** Opens the slots up to a moment: nothing was decided in them, as far as we know. */
+  void advance(Instant now) {
+    long slot = slotOf(now);
+    if (newest < 0) {
+      newest = slot - 1;
+    }
+    for (long next = Math.max(newest + 1, slot - slots + 1); next <= slot; next++) {
+      int at = (int) (next % slots);
+      set(all, at, 0);
+      byRule.values().forEach(values -> set(values, at, 0));
+    }
+    newest = Math.max(newest, slot);
+  }
+
+  private static void set(float[][] values, int at, float value) {
+    for (float[] kind : values) {
+      kind[at] = value;
+    }
+  }
+
+  /** Adds decisions that were made during the last {@code length}, spread evenly. */
+  void add(Instant now, Duration length, String rule, Tally tally) {
+    int covered =
+        (int) Math.max(1, Math.min(slots, Math.round((double) length.toMillis() / slotMillis)));
+    float[][] values = byRule.get(rule);
+    if (values == null && byRule.size() < MOST_RULES) {
+      values = empty(0);
+      byRule.put(rule, values);
+    }
+    double share = 1000.0 / (slotMillis * covered);
+    for (int back = 0; back < covered; back++) {
+      long slot = slotOf(now) - back;
+      if (slot > newest || slot <= newest - slots || slot < 0) {
+        continue;
+      }
+      int at = (int) (slot % slots);
+      if (Float.isNaN(all[0][at])) {
+        continue; // before anything was known
+      }
+      add(all, at, tally, share);
+      if (values != null) {
+        add(values, at, tally, share);
+      }
+    }
+  }
+
+  private static void add(float[][] values, int at, Tally tally, double share) {
+    values[0][at] += (float) (tally.allowed() * share);
+    values[1][at] += (float) (tally.denied() * share);
+    values[2][at] += (float) (tally.unmetered() * share);
+    values[3][at] += (float) (tally.shadowDenied() * share);
+  }
+
+  /** The points of all rules together, or of one; zeros for a rule without a series. */
+  Points points(String rule) {
+    float[][] values = rule.isEmpty() ? all : byRule.getOrDefault(rule, empty(0));
+    float[][] ordered = new float[KINDS][slots];
+    for (int i = 0; i < slots; i++) {
+      long slot = newest - slots + 1 + i;
+      int at = (int) Math.floorMod(slot, (long) slots);
+      boolean known = slot >= 0 && !Float.isNaN(all[0][at]);
+      for (int kind = 0; kind < KINDS; kind++) {
+        ordered[kind][i] = known ? values[kind][at] : Float.NaN;
+      }
+    }
+    return new Points(
+        Instant.ofEpochMilli(Math.max(0, newest - slots + 1) * slotMillis),
+        Duration.ofMillis(slotMillis),
+        ordered[0],
+        ordered[1],
+        ordered[2],
+        ordered[3]);
+  }
+
+  /** The mean of the last slots that are complete, per second: by kind. */
+  double[] recent(String rule, int lastSlots) {
+    float[][] values = rule.isEmpty() ? all : byRule.getOrDefault(rule, empty(0));
+    double[] mean = new double[KINDS];
+    int known = 0;
+    for (int back = 1; back <= lastSlots && newest - back >= 0; back++) {
+      int at = (int) ((newest - back) % slots);
+      if (!Float.isNaN(all[0][at])) {
+        known++;
+        for (int kind = 0; kind < KINDS; kind++) {
+          mean[kind] += values[kind][at];
+        }
+      }
+    }
+    for (int kind = 0; kind < KINDS && known > 0; kind++) {
+      mean[kind] /= known;
+    }
+    return mean;
+  }
+
+  List<String> rules() {
+    return List.copyOf(byRule.keySet());
+  }
+}

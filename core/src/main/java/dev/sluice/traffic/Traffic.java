@@ -1,0 +1,227 @@
+package dev.sluice.traffic;
+
+import dev.sluice.Balance;
+import dev.sluice.Call;
+import dev.sluice.Decision;
+import dev.sluice.LimiterListener;
+import dev.sluice.Rules;
+import dev.sluice.metrics.Metrics;
+import dev.sluice.store.StoreException;
+import java.security.SecureRandom;
+import java.time.Instant;
+import java.time.InstantSource;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.HexFormat;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.concurrent.ArrayBlockingQueue;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.atomic.LongAdder;
+
+/**
+ * Counts what the limiters of one node decide, for summaries of the node. Thread-safe.
+ *
+ * <p>Counts are exact. Clients and refusals are sampled; memory is bounded whatever the number of
+ * clients, rules and limits.
+ */
+public final class Traffic implements LimiterListener {
+  /** The name under which rules beyond {@link #MOST_RULES} are counted together. */
+  static final String OTHER = "(other)";
+
+  static final int MOST_RULES = 1_000;
+  private static final int MOST_LIMITS = 2_000;
+  private static final int MOST_FAULTS = 100;
+  static final int REFUSALS_A_SECOND = 50;
+
+  /** Of the number that holds a second and how many refusals it has had. */
+  private static final int COUNT_BITS = 24;
+
+  private final InstantSource clock;
+  private final String node;
+  private final Map<Metrics.Count, LongAdder> counts = new ConcurrentHashMap<>();
+  private final Map<String, Boolean> rules = new ConcurrentHashMap<>();
+  private final Map<LimitName, LongAdder> limits = new ConcurrentHashMap<>();
+  private final Map<String, LongAdder> faults = new ConcurrentHashMap<>();
+  private final LongAdder failed = new LongAdder();
+  private final Latency latency = new Latency();
+  private final Clients busiest = new Clients();
+  private final Clients refused = new Clients();
+
+  private final ArrayBlockingQueue<Refusal> refusals =
+      new ArrayBlockingQueue<>(4 * REFUSALS_A_SECOND);
+  private final AtomicLong refusalsOfSecond = new AtomicLong();
+  private volatile boolean watched;
+  private volatile int refusalEvery = 1;
+
+  // Used by the background thread.
+  private long refusedBefore;
+  private final LongAdder refusedCalls = new LongAdder();
+
+  /** A limit of a rule. */
+  record LimitName(String rule, String limit) {}
+
+  Traffic(String node, InstantSource clock) {
+    this.node = node;
+    this.clock = clock;
+  }
+
+  /** The traffic of a node with a random id. */
+  public static Traffic create() {
+    byte[] id = new byte[8];
+    new SecureRandom().nextBytes(id);
+    return new Traffic(HexFormat.of().formatHex(id), InstantSource.system());
+  }
+
+  String node() {
+    return node;
+  }
+
+  @Override
+  public void decided(Rules rules, Call call, Decision decision, long nanos) {
+    latency.record(nanos);
+    for (Metrics.Count count : Metrics.counts(rules, call.rules(), decision)) {
+      count(count);
+    }
+    busiest.add(decision);
+    if (!decision.allowed()) {
+      refused(decision);
+    }
+  }
+
+  private void refused(Decision decision) {
+    refusedCalls.increment();
+    refused.add(decision);
+    Balance deciding = decision.deciding().orElse(null);
+    if (deciding != null) {
+      limit(deciding).increment();
+      if (watched) {
+        sample(decision);
+      }
+    }
+  }
+
+  private LongAdder limit(Balance deciding) {
+    LimitName name = new LimitName(known(deciding.account().rule()), deciding.limit().toString());
+    LongAdder found = limits.get(name);
+    if (found != null) {
+      return found;
+    }
+    LimitName counted = limits.size() < MOST_LIMITS ? name : new LimitName(OTHER, OTHER);
+    return limits.computeIfAbsent(counted, unknown -> new LongAdder());
+  }
+
+  /** Keeps about 50 refusals of each second, at most. */
+  private void sample(Decision decision) {
+    int every = refusalEvery;
+    if (every > 1 && ThreadLocalRandom.current().nextInt(every) != 0) {
+      return;
+    }
+    Instant now = clock.instant();
+    long second = now.getEpochSecond() << COUNT_BITS;
+    long place =
+        refusalsOfSecond.updateAndGet(
+            last -> last >> COUNT_BITS == second >> COUNT_BITS ? last + 1 : second + 1);
+    if (place - second <= REFUSALS_A_SECOND) {
+      Refusal.of(decision, node, now).ifPresent(refusals::offer);
+    }
+  }
+
+  private void count(Metrics.Count count) {
+    LongAdder found = counts.get(count);
+    if (found == null) {
+      Metrics.Count bounded =
+          new Metrics.Count(
+              count.meter(),
+              known(count.rule()),
+              count.outcome(),
+              count.countedBy(),
+              count.locked());
+      found = counts.computeIfAbsent(bounded, unknown -> new LongAdder());
+    }
+    found.increment();
+  }
+
+  private String known(String rule) {
+    if (rules.containsKey(rule)) {
+      return rule;
+    }
+    if (rules.size() >= MOST_RULES) {
+      return OTHER;
+    }
+    rules.put(rule, true);
+    return rule;
+  }
+
+  @Override
+  public void failed(Call call, Throwable error, long nanos) {
+    failed.increment();
+  }
+
+  /** Counts a fault of the store. */
+  public void fault(StoreException fault) {
+    String kind =
+        faults.containsKey(fault.kind()) || faults.size() < MOST_FAULTS ? fault.kind() : OTHER;
+    faults.computeIfAbsent(kind, unknown -> new LongAdder()).increment();
+  }
+
+  // ---- For the background thread --------------------------------------------------------------
+
+  /** Moves samples to the sketches, and adapts how many calls are sampled. */
+  void turn() {
+    busiest.drain();
+    refused.drain();
+    long sum = refusedCalls.sum();
+    refusalEvery = (int) Math.max(1, (sum - refusedBefore) / (2 * REFUSALS_A_SECOND));
+    refusedBefore = sum;
+  }
+
+  /** Says whether somebody looks at refusals now. */
+  void watched(boolean watched) {
+    this.watched = watched;
+  }
+
+  /** The refusals that were sampled since the last time. */
+  List<Refusal> takeRefusals() {
+    List<Refusal> taken = new ArrayList<>();
+    refusals.drainTo(taken);
+    return taken;
+  }
+
+  Map<Metrics.Count, Long> counts() {
+    return sums(counts);
+  }
+
+  Map<LimitName, Long> limits() {
+    return sums(limits);
+  }
+
+  Map<String, Long> faults() {
+    return new TreeMap<>(sums(faults));
+  }
+
+  private static <K> Map<K, Long> sums(Map<K, LongAdder> adders) {
+    Map<K, Long> sums = new HashMap<>();
+    adders.forEach((key, adder) -> sums.put(key, adder.sum()));
+    return sums;
+  }
+
+  long failures() {
+    return failed.sum();
+  }
+
+  long[] latencies() {
+    return latency.counts();
+  }
+
+  List<Clients.Client> busiest() {
+    return busiest.top(Clients.SHARED);
+  }
+
+  List<Clients.Client> mostRefused() {
+    return refused.top(Clients.SHARED);
+  }
+}
