@@ -167,10 +167,19 @@ public final class Identity implements Comparable<Identity> {
           "facet '%s'".formatted(name), Text.quoted(shown), "a hash as it is listed");
     }
     TreeMap<String, String> sorted = new TreeMap<>(facets());
-    String digits = shown.substring(shown.length() - HASH_DIGITS);
-    sorted.put(checkedName(name), HASHED + digits.toLowerCase(Locale.ROOT));
+    sorted.put(checkedName(name), hashIn(shown));
     checkCount(sorted.size());
     return sorted(sorted);
+  }
+
+  /** The hash that lists and JSON show. */
+  static String hashIn(String shown) {
+    return HASHED + shown.substring(shown.length() - HASH_DIGITS).toLowerCase(Locale.ROOT);
+  }
+
+  /** A hash as lists and JSON show it. */
+  static String shown(String hash) {
+    return "sha256:" + hash.substring(1);
   }
 
   /** The value of a facet, or null if it is missing. */

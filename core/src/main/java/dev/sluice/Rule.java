@@ -118,6 +118,13 @@ public final class Rule {
     return overrides;
   }
 
+  /** This rule with more overrides, which come before its own. */
+  public Rule withOverridesFirst(List<Special> first) {
+    Builder builder = toBuilder();
+    builder.overrides.addAll(0, first);
+    return builder.build();
+  }
+
   /**
    * Facet values of callers that are not counted. A client address may be a range, as in {@code
    * when} of an override.

@@ -238,6 +238,32 @@ public final class Rules {
     return Facet.isAddress(facet, facets);
   }
 
+  /**
+   * Facet values for an override or exemption, without secrets: each secret value is replaced by
+   * its hash, which matches the same callers.
+   */
+  public Map<String, String> withoutSecrets(Map<String, String> values) {
+    Map<String, String> shown = new LinkedHashMap<>();
+    values.forEach(
+        (name, value) -> {
+          Facet facet = facets.get(name);
+          shown.put(
+              name,
+              facet == null || !facet.secret() || Identity.isShownHash(value)
+                  ? value
+                  : Identity.shown(Identity.kept(facet.canonical(value), true)));
+        });
+    return shown;
+  }
+
+  /**
+   * When the overrides of a rule last applied to a call, in seconds since the epoch, in the order
+   * of {@link Rule#overrides}; 0 for one that did not since these rules are in force.
+   */
+  public long[] overridesApplied(String ruleName) {
+    return compiled(ruleName).overrides.appliedSeconds();
+  }
+
   /** The compiled rule of a name; throws if there is none. */
   Compiled compiled(String name) {
     Compiled found = byName.get(name);
@@ -292,7 +318,7 @@ public final class Rules {
     private final Forms forms;
     private final List<String[]> by;
     private final List<Who> exempt;
-    private final List<Who> overridden;
+    private final SpecialTerms overrides;
 
     private Compiled(Rule rule, Forms forms, Map<String, Facet> facets) {
       this.rule = rule;
@@ -303,10 +329,12 @@ public final class Rules {
               .toList();
       this.exempt =
           rule.exempt().stream().map(who -> Who.of(rule.name(), "exempt", who, facets)).toList();
-      this.overridden =
-          rule.overrides().stream()
-              .map(each -> Who.of(rule.name(), "when", each.when(), facets))
-              .toList();
+      this.overrides =
+          new SpecialTerms(
+              rule.overrides(),
+              rule.overrides().stream()
+                  .map(each -> Who.of(rule.name(), "when", each.when(), facets))
+                  .toList());
     }
 
     /** The identities to count; without {@code by}, each facet of the call. */
@@ -392,18 +420,8 @@ public final class Rules {
     }
 
     private Terms terms(Identity identity, InstantSource clock) {
-      return overridden.isEmpty() ? rule.terms() : specialTerms(identity, clock);
-    }
-
-    private Terms specialTerms(Identity identity, InstantSource clock) {
-      Who.Addresses addresses = new Who.Addresses(identity);
-      for (int i = 0; i < overridden.size(); i++) {
-        Rule.Special special = rule.overrides().get(i);
-        if (special.holdsAt(clock) && overridden.get(i).holds(identity, addresses)) {
-          return special.terms();
-        }
-      }
-      return rule.terms();
+      Rule.Special special = overrides.isEmpty() ? null : overrides.find(identity, clock);
+      return special == null ? rule.terms() : special.terms();
     }
   }
 }

@@ -5,6 +5,7 @@ import dev.sluice.internal.Network;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
 /** Matches the callers of an exemption or override: those with all of some facet values. */
@@ -14,15 +15,24 @@ final class Who {
    * counted by /64, so the facet is 2001:db8::/64. A caller matches if its whole range does. A rule
    * that names a single address never extends to its neighbours.
    *
-   * An operator may know a secret or long value only by its hash, so hashes match, too. No call can
-   * pass a hash, because it begins with a control character.
+   * An operator may know a secret or long value only by its hash, so a rule can name it by its hash,
+   * and an operator can ask with one. Values are compared as accounts keep them, which is hashed if
+   * they are secret or long. No call can pass a hash, because it begins with a control character.
    */
   private final List<Wanted> all;
 
-  /** One wanted facet value: a text, plain or hashed, or an address range. */
-  private record Wanted(String facet, String text, String kept, @Nullable Network range) {
+  /**
+   * One wanted facet value, or an address range.
+   *
+   * @param text null if only the hash is known
+   * @param kept as accounts keep it
+   */
+  private record Wanted(
+      String facet, boolean secret, @Nullable String text, String kept, @Nullable Network range) {
     boolean is(@Nullable String value) {
-      return text.equals(value) || kept.equals(value);
+      return value != null
+          && (kept.equals(value)
+              || (text == null ? kept.equals(Identity.kept(value, secret)) : text.equals(value)));
     }
   }
 
@@ -30,10 +40,35 @@ final class Who {
     this.all = all;
   }
 
+  /** The facets that are compared. */
+  List<String> facets() {
+    return all.stream().map(Wanted::facet).toList();
+  }
+
+  /** The wanted values, one for each facet; null if some are address ranges. */
+  @Nullable List<String> exactValues() {
+    return all.stream().anyMatch(each -> each.range != null)
+        ? null
+        : all.stream().map(Wanted::kept).toList();
+  }
+
+  /** What a caller has for each of the facets, as accounts keep it; null if some are missing. */
+  @Nullable List<String> valuesOf(Identity caller) {
+    String[] values = new String[all.size()];
+    for (int i = 0; i < values.length; i++) {
+      String value = caller.facet(all.get(i).facet);
+      if (value == null) {
+        return null;
+      }
+      values[i] = Identity.kept(value, all.get(i).secret);
+    }
+    return List.of(values);
+  }
+
   /** The facet values of a rule, prepared for comparison with normalized callers. */
   static Who of(String rule, String key, Map<String, String> values, Map<String, Facet> facets) {
     List<Wanted> all = new ArrayList<>(values.size());
-    values.forEach((name, value) -> all.add(wanted(rule, key, name, value, facets)));
+    new TreeMap<>(values).forEach((name, value) -> all.add(wanted(rule, key, name, value, facets)));
     return new Who(all);
   }
 
@@ -41,10 +76,13 @@ final class Who {
       String rule, String key, String name, String value, Map<String, Facet> facets) {
     Facet facet = facets.get(name);
     try {
+      boolean secret = facet != null && facet.secret();
+      if (Identity.isShownHash(value)) {
+        return new Wanted(name, secret, null, Identity.hashIn(value), null);
+      }
       Network range = Network.matching(Facet.isAddress(name, facets), value);
       String text = facet == null ? value : facet.canonical(value);
-      String kept = Identity.kept(text, facet != null && facet.secret());
-      return new Wanted(name, text, kept, range);
+      return new Wanted(name, secret, text, Identity.kept(text, secret), range);
     } catch (InvalidValueException unfit) {
       InvalidValueException shown =
           facet != null && facet.secret()

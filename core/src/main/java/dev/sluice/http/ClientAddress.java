@@ -197,6 +197,12 @@ public final class ClientAddress {
     return known;
   }
 
+  /** Whether a peer is a trusted proxy, so that other headers of it can be believed, too. */
+  public boolean trusts(String peer) {
+    Address address = Address.parse(peer);
+    return address != null && isTrusted(address);
+  }
+
   private boolean isTrusted(Address address) {
     for (Network network : trusted) {
       if (network.holds(address)) {

@@ -1,5 +1,6 @@
 package dev.sluice.rules;
 
+import dev.sluice.Rule;
 import dev.sluice.Rules;
 import java.io.IOException;
 import java.io.InputStream;
@@ -7,6 +8,7 @@ import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.Locale;
+import java.util.Objects;
 
 /**
  * Parses rule files: YAML as in {@code docs/rules.md}, and the XML of older settings files.
@@ -41,6 +43,25 @@ public final class RuleFiles {
   public static Rules parseOpen(String name, String text) {
     checkSize(name, text.length());
     return YamlRules.read(name, SourceText.checked(name, text), true);
+  }
+
+  /**
+   * Parses one override of a rule, as it stands in a rule file or as JSON.
+   *
+   * @param name where the text comes from, for messages
+   * @param rule whose terms hold where the override says nothing
+   * @param rules the rules with their facets
+   */
+  public static Rule.Special parseOverride(String name, String text, Rule rule, Rules rules) {
+    checkSize(name, text.length());
+    Node node =
+        YamlTree.read(name, SourceText.checked(name, text))
+            .orElseThrow(
+                () -> RuleErrors.of(name, 1, "the override is empty", "expected: when and limit"));
+    Findings findings = new Findings(name);
+    Rule.Special special = RuleReader.override(findings, rule, node, rules.facets());
+    findings.throwIfAny();
+    return Objects.requireNonNull(special);
   }
 
   /** Reads and parses a rule file; messages name its path. */

@@ -21,6 +21,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
 import java.util.SortedSet;
+import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
 
 /** Reads one rule of a YAML file. */
@@ -107,6 +108,24 @@ final class RuleReader {
     }
     Rule rule = new RuleReader(findings, built, section, facetNames, facets).rule();
     return findings.size() == before ? rule : null;
+  }
+
+  /** Reads an override of a rule by itself; null if anything is wrong with it. */
+  static Rule.@Nullable Special override(
+      Findings findings, Rule rule, Node node, Map<String, Facet> facets) {
+    int before = findings.size();
+    Section section =
+        Section.of(findings, rule.name(), "the override", node.line(), node, OVERRIDE_KEYS);
+    if (section == null) {
+      return null;
+    }
+    SortedSet<String> names = new TreeSet<>(facets.keySet());
+    rule.by().forEach(identity -> names.addAll(Rule.facetsOf(identity)));
+    RuleReader reader =
+        new RuleReader(
+            findings, rule.name(), section, facets.isEmpty() ? new TreeSet<>() : names, facets);
+    Rule.Special special = reader.special(section, rule.terms());
+    return findings.size() == before ? special : null;
   }
 
   /** Reads every value, also after a mistake, so that all mistakes are reported at once. */

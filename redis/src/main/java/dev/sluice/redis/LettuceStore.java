@@ -5,9 +5,11 @@ import dev.sluice.Balance;
 import dev.sluice.Decision;
 import dev.sluice.IdReusedException;
 import dev.sluice.Intent;
+import dev.sluice.LimiterListener;
 import dev.sluice.LockPage;
 import dev.sluice.Receipt;
 import dev.sluice.Restriction;
+import dev.sluice.RuleSource;
 import dev.sluice.Settled;
 import dev.sluice.Settlement;
 import dev.sluice.internal.Stages;
@@ -20,10 +22,12 @@ import dev.sluice.redis.wire.Operation;
 import dev.sluice.redis.wire.Sender;
 import dev.sluice.redis.wire.SettleOperation;
 import dev.sluice.redis.wire.StoreFault;
+import dev.sluice.rules.source.KeptOverrides;
 import dev.sluice.store.Charge;
 import dev.sluice.store.Plan;
 import dev.sluice.store.SharedData;
 import dev.sluice.store.Store;
+import dev.sluice.traffic.Reporter;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
@@ -57,6 +61,8 @@ final class LettuceStore implements Store {
   private final Spread spread;
   private final ReplicaLocks replicaLocks;
   private final SeveralSlots slots;
+  private volatile @Nullable Reporter reporter;
+  private volatile @Nullable KeptOverrides overrides;
 
   /**
    * A store.
@@ -339,6 +345,32 @@ final class LettuceStore implements Store {
     return operators.data();
   }
 
+  /** Has limiters on this store apply overrides. Closing the store ends that. */
+  void apply(KeptOverrides overrides) {
+    this.overrides = overrides;
+  }
+
+  /** Has the decisions on this store reported. Closing the store ends that. */
+  void report(Reporter reporter) {
+    this.reporter = reporter;
+  }
+
+  @Override
+  public Optional<LimiterListener> listener() {
+    Reporter reports = reporter;
+    return reports == null ? Optional.empty() : Optional.of(reports.traffic());
+  }
+
+  @Override
+  public RuleSource rules(RuleSource source) {
+    Reporter reports = reporter;
+    if (reports != null) {
+      reports.rules(source);
+    }
+    KeptOverrides kept = overrides;
+    return kept == null ? source : kept.over(source);
+  }
+
   @Override
   public List<String> warnings() {
     return operators.warnings();
@@ -362,6 +394,14 @@ final class LettuceStore implements Store {
 
   @Override
   public void close() {
+    Reporter reports = reporter;
+    if (reports != null) {
+      reports.close();
+    }
+    KeptOverrides kept = overrides;
+    if (kept != null) {
+      kept.close();
+    }
     operators.close();
     if (guard != null) {
       guard.close();

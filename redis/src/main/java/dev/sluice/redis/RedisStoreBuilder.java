@@ -8,10 +8,14 @@ import dev.sluice.redis.connection.Topology;
 import dev.sluice.redis.wire.Link;
 import dev.sluice.redis.wire.Sender;
 import dev.sluice.redis.wire.StoreFault;
+import dev.sluice.rules.source.KeptOverrides;
 import dev.sluice.store.Store;
 import dev.sluice.store.StoreException;
+import dev.sluice.traffic.Reporter;
+import dev.sluice.traffic.Traffic;
 import java.time.Duration;
 import java.util.Objects;
+import java.util.UUID;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
@@ -39,6 +43,9 @@ public final class RedisStoreBuilder {
   private boolean looksAtReplicas;
   private boolean usesFunctions = true;
   private boolean requiresStore;
+  private boolean reports = true;
+  private boolean overrides = true;
+  private String program = "library";
   private Consumer<StoreException> onFault = fault -> {};
   private LongSupplier testClock = () -> 0;
 
@@ -83,6 +90,30 @@ public final class RedisStoreBuilder {
   }
 
   /**
+   * Whether this node shares a summary of its decisions every two seconds, which the console of a
+   * service on the same Redis shows. Default: true.
+   */
+  public RedisStoreBuilder reports(boolean reports) {
+    this.reports = reports;
+    return this;
+  }
+
+  /**
+   * Whether limiters on this store apply the overrides that operators made at run time, in the
+   * console or by {@code ./sluice overrides}. Default: true.
+   */
+  public RedisStoreBuilder overrides(boolean applies) {
+    this.overrides = applies;
+    return this;
+  }
+
+  /** What the console calls this program, such as {@code spring}. Default: {@code library}. */
+  public RedisStoreBuilder program(String program) {
+    this.program = Objects.requireNonNull(program, "program");
+    return this;
+  }
+
+  /**
    * Whether to use functions (FCALL) where Redis supports them, otherwise a script (EVALSHA).
    * Default: true.
    */
@@ -117,15 +148,16 @@ public final class RedisStoreBuilder {
    * continuations run on the thread that reads from Redis.
    */
   LettuceStore buildBare() {
-    return open(null);
+    return open(null, null);
   }
 
   /**
    * A store with deadlines and fallback, without a cache.
    *
    * @param outside runs the fault listener of the caller; null for a bare store
+   * @param traffic counts the decisions of this node; null if it does not report them
    */
-  LettuceStore open(@Nullable Executor outside) {
+  LettuceStore open(@Nullable Executor outside, @Nullable Traffic traffic) {
     Topology topology = Topology.connect(uri, looksAtReplicas);
     Topology operators = Topology.connectInBackground(uri);
     Link link = link(topology);
@@ -138,11 +170,20 @@ public final class RedisStoreBuilder {
                 sender,
                 deadline,
                 new Fallback(nodes, sender::estimatedNow),
-                fault -> outside.execute(() -> onFault.accept(fault)));
+                fault -> {
+                  if (traffic != null) {
+                    traffic.fault(fault);
+                  }
+                  outside.execute(() -> onFault.accept(fault));
+                });
     Operators others = new Operators(operators, sender(operators, link(operators)));
     LibraryUse.start(operators, link::usesFunctions);
     others.spread().await(SPREAD_PATIENCE);
-    return new LettuceStore(topology, sender, guard, others, deadline);
+    LettuceStore store = new LettuceStore(topology, sender, guard, others, deadline);
+    if (traffic != null) {
+      store.report(Reporter.start(traffic, store, program));
+    }
+    return store;
   }
 
   private Link link(Topology topology) {
@@ -163,7 +204,10 @@ public final class RedisStoreBuilder {
    */
   public Store build() {
     Handoff handoff = new Handoff();
-    LettuceStore store = open(handoff::run);
+    LettuceStore store = open(handoff::run, reports ? Traffic.create() : null);
+    if (overrides) {
+      store.apply(KeptOverrides.follow(store.sharedData(), UUID.randomUUID().toString()));
+    }
     if (requiresStore) {
       require(store);
     } else {

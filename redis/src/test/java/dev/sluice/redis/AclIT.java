@@ -37,7 +37,8 @@ class AclIT {
       "resetkeys ~s2:* resetchannels &s2:* -@all"
           + " +evalsha +eval +time +get +mget +set +setrange +del +unlink +exists +pexpire +pttl +rename"
           + " +zadd +zcount +zscore +zrange +zrangebyscore +zrem +zremrangebyrank"
-          + " +getrange +publish +subscribe +ping +info";
+          + " +getrange +publish +subscribe +ping +info"
+          + " +type +zcard +hset +hget +hgetall +hdel +hexists +hlen +xadd +xrevrange";
 
   /** What comes to them on Redis 7 and newer. */
   static final String FUNCTIONS = " +fcall +fcall_ro +function|load";

@@ -62,7 +62,8 @@ class DenialCacheIT {
   }
 
   private Store remembering(Duration longest) {
-    return RedisStoreBuilder.caching(RedisStore.builder(server.uri()).open(Runnable::run), longest);
+    return RedisStoreBuilder.caching(
+        RedisStore.builder(server.uri()).open(Runnable::run, null), longest);
   }
 
   @AfterEach
