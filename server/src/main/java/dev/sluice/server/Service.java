@@ -8,14 +8,19 @@ import dev.sluice.Limiter;
 import dev.sluice.RuleSource;
 import dev.sluice.internal.Durations;
 import dev.sluice.internal.Stages;
+import dev.sluice.rules.source.KeptOverrides;
 import dev.sluice.server.admin.AdminRoutes;
+import dev.sluice.server.admin.Audit;
 import dev.sluice.server.admin.Doorkeeper;
 import dev.sluice.server.admin.OperatorRoute;
 import dev.sluice.server.admin.Operators;
+import dev.sluice.server.admin.OverrideRoutes;
+import dev.sluice.server.admin.RuleChanges;
 import dev.sluice.server.api.CallerFacets;
 import dev.sluice.server.api.DecisionRoutes;
 import dev.sluice.server.api.ReceiptKeys;
 import dev.sluice.server.api.Receipts;
+import dev.sluice.server.console.ConsoleRoutes;
 import dev.sluice.server.health.HealthRoutes;
 import dev.sluice.server.health.Meters;
 import dev.sluice.server.http.Body;
@@ -28,10 +33,13 @@ import dev.sluice.server.http.Settings;
 import dev.sluice.server.http.WholeAnswer;
 import dev.sluice.server.tls.Certificates;
 import dev.sluice.store.Store;
+import dev.sluice.traffic.Reporter;
+import dev.sluice.traffic.Traffic;
 import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.List;
 import java.util.Objects;
+import java.util.UUID;
 import java.util.concurrent.CompletionException;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -52,6 +60,10 @@ public final class Service implements AutoCloseable {
   private final @Nullable Certificates certificates;
   private final Doorkeeper doorkeeper;
   private final ReceiptKeys keys;
+  private final KeptOverrides overrides;
+  private final @Nullable Reporter reporter;
+  private final RuleChanges ruleChanges;
+  private final @Nullable ConsoleRoutes console;
   private final Limiter limiter;
   private final Meters meters;
   private final Intake intake;
@@ -72,7 +84,18 @@ public final class Service implements AutoCloseable {
     this.certificates = settings.tls().map(Certificates::follow).orElse(null);
     this.doorkeeper = new Doorkeeper(operators, certificates, settings.client(), settings.clock());
     this.keys = keys;
-    this.limiter = Limiter.builder(store, rules).listener(meters).owning().build();
+    this.overrides = KeptOverrides.follow(store.sharedData(), UUID.randomUUID().toString());
+    Limiter.Builder limiting =
+        Limiter.builder(store, overrides.over(rules)).listener(meters).owning();
+    this.reporter =
+        settings.reports() && store.listener().isEmpty()
+            ? Reporter.start(Traffic.create(), store, "service")
+            : null;
+    if (reporter != null) {
+      reporter.rules(rules);
+      limiting.listener(reporter.traffic());
+    }
+    this.limiter = limiting.build();
     this.meters = meters;
     meters.watch(limiter, store);
     meters.watch("operators", operators::refused);
@@ -91,7 +114,29 @@ public final class Service implements AutoCloseable {
     listen(builder);
     protect(builder, meters);
     open(builder, decisions, new HealthRoutes(edge, store, meters, intake));
-    guarded(builder, new AdminRoutes(edge, store, keys, settings.mostRequestBytes()));
+    Audit audit = new Audit(store.sharedData());
+    this.ruleChanges = RuleChanges.follow(rules, settings.rulesName(), audit);
+    AdminRoutes admin = new AdminRoutes(edge, store, keys, audit, settings.mostRequestBytes());
+    OverrideRoutes overriding =
+        new OverrideRoutes(edge, overrides, audit, settings.mostRequestBytes());
+    guarded(builder, admin);
+    guarded(builder, overriding, audit);
+    this.console =
+        settings.console()
+            ? new ConsoleRoutes(
+                edge,
+                store,
+                meters::locks,
+                settings,
+                operators,
+                doorkeeper,
+                admin,
+                overriding,
+                audit)
+            : null;
+    if (console != null) {
+      console.serve(builder);
+    }
     this.server = builder.build();
   }
 
@@ -192,6 +237,14 @@ public final class Service implements AutoCloseable {
     guard(builder, HttpMethod.POST, "/v1/receipts/rotate", admin::rotate);
   }
 
+  private void guarded(ServerBuilder builder, OverrideRoutes overriding, Audit audit) {
+    guard(builder, HttpMethod.GET, "/v1/overrides", overriding::list);
+    guard(builder, HttpMethod.PUT, "/v1/overrides", overriding::create);
+    guard(builder, HttpMethod.PUT, "/v1/overrides/{id}", overriding::replace);
+    guard(builder, HttpMethod.DELETE, "/v1/overrides/{id}", overriding::remove);
+    guard(builder, HttpMethod.GET, "/v1/audit", audit::list);
+  }
+
   private void guard(
       ServerBuilder builder, HttpMethod method, String path, OperatorRoute operated) {
     builder
@@ -201,9 +254,10 @@ public final class Service implements AutoCloseable {
         .build((ctx, request) -> doorkeeper.serve(operated, ctx, request));
   }
 
-  /** The routes and their methods, for the test of their description. */
+  /** The routes of the API and their methods, for the test of their description. */
   List<String> routes() {
     return server.serviceConfigs().stream()
+        .filter(config -> !ConsoleRoutes.has(config.route().patternString()))
         .map(config -> config.route().methods() + " " + config.route().patternString())
         .toList();
   }
@@ -233,6 +287,9 @@ public final class Service implements AutoCloseable {
         "Stopping: no longer ready{}",
         delay.isZero() ? "" : "; new connections are taken for " + Durations.format(delay));
     intake.drain();
+    if (console != null) {
+      console.close(); // its streams would never end by themselves
+    }
     try {
       Thread.sleep(delay.toMillis());
       door.shut();
@@ -247,6 +304,14 @@ public final class Service implements AutoCloseable {
   }
 
   private void closeParts() {
+    if (console != null) {
+      console.close();
+    }
+    ruleChanges.close();
+    if (reporter != null) {
+      reporter.close();
+    }
+    overrides.close();
     meters.close();
     limiter.close();
     keys.close();

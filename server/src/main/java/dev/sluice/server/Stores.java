@@ -22,6 +22,7 @@ public final class Stores {
    * @param nodes how many services share the limits while each counts by itself
    * @param functions whether decisions go by functions where Redis has them
    * @param required whether it is an error if Redis is away
+   * @param reports whether the service shares a summary of its decisions
    * @param onFault receives every fault of Redis
    */
   public static Store open(
@@ -30,6 +31,7 @@ public final class Stores {
       int nodes,
       boolean functions,
       boolean required,
+      boolean reports,
       Consumer<StoreException> onFault) {
     if (name.equals("memory")) {
       return MemoryStore.create();
@@ -40,6 +42,9 @@ public final class Stores {
           .nodes(nodes)
           .functions(functions)
           .requireStore(required)
+          .reports(reports)
+          .program("service")
+          .overrides(false) // the service applies them itself, as on the memory store
           .onFault(onFault)
           .build();
     }

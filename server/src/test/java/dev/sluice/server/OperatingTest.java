@@ -30,7 +30,7 @@ class OperatingTest {
         """;
     String nobody = "redis://127.0.0.1:" + Program.freePort();
     Meters meters = new Meters();
-    Store down = Stores.open(nobody, Duration.ofMillis(50), 1, true, false, meters::failed);
+    Store down = Stores.open(nobody, Duration.ofMillis(50), 1, true, false, true, meters::failed);
     try (Sluice sluice = Sluice.start(Settings.defaults(), rules, down, meters)) {
       Sluice.Answer strict = sluice.get("/v1/gate/Strict");
       Sluice.Answer open = sluice.get("/v1/gate/Open");
@@ -67,7 +67,7 @@ class OperatingTest {
   void aStoreThatFailsAgainAndAgainIsReportedAsDown() throws Exception {
     String nobody = "redis://127.0.0.1:" + Program.freePort();
     Meters meters = new Meters();
-    Store down = Stores.open(nobody, Duration.ofMillis(50), 1, true, false, meters::failed);
+    Store down = Stores.open(nobody, Duration.ofMillis(50), 1, true, false, true, meters::failed);
     try (Sluice sluice = Sluice.start(Settings.defaults(), Sluice.sample(), down, meters)) {
       for (int i = 0; i < 5; i++) {
         sluice.get("/v1/gate/Everyone");

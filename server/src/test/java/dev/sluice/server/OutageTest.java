@@ -125,7 +125,7 @@ class OutageTest {
             "POST /v1/receipts/rotate");
     String nobody = "redis://127.0.0.1:" + Program.freePort();
     String rules = "rules: {SecureLogin: {by: [login], limit: 2 per 1d, onStoreFailure: deny}}";
-    Store away = Stores.open(nobody, Duration.ofMillis(50), 1, true, false, fault -> {});
+    Store away = Stores.open(nobody, Duration.ofMillis(50), 1, true, false, true, fault -> {});
     try (Sluice sluice =
         Sluice.start(Settings.defaults(), rules, away, new Meters(), ReceiptKeys.ofRedis(nobody))) {
       for (String route : routes) {
@@ -147,7 +147,7 @@ class OutageTest {
   @Test
   void theNumberOfLocksIsUnknownWhileTheStoreIsAwayAndNot0() throws Exception {
     String nobody = "redis://127.0.0.1:" + Program.freePort();
-    Store away = Stores.open(nobody, Duration.ofMillis(50), 1, true, false, fault -> {});
+    Store away = Stores.open(nobody, Duration.ofMillis(50), 1, true, false, true, fault -> {});
     try (Sluice sluice = Sluice.start(away);
         Sluice well = Sluice.start()) {
       assertThat(lockLines(sluice)).containsExactly("sluice_locks NaN");

@@ -68,6 +68,6 @@ class OverloadIT {
   }
 
   private static Store open(RedisProcess redis) {
-    return Stores.open(redis.uri(), Duration.ofMinutes(2), 1, true, false, fault -> {});
+    return Stores.open(redis.uri(), Duration.ofMinutes(2), 1, true, false, true, fault -> {});
   }
 }

@@ -43,7 +43,7 @@ class RedisAwayIT {
     return Sluice.start(
         Settings.defaults(),
         RULES,
-        Stores.open(uri, Duration.ofSeconds(1), 1, true, false, meters::failed),
+        Stores.open(uri, Duration.ofSeconds(1), 1, true, false, true, meters::failed),
         meters,
         ReceiptKeys.ofProcess());
   }

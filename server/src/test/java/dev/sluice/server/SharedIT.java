@@ -41,7 +41,7 @@ class SharedIT {
 
   /** With a deadline that a busy machine keeps, for past it the rule lets everybody pass. */
   private static Store open(RedisProcess redis) {
-    return Stores.open(redis.uri(), Duration.ofSeconds(20), 2, true, false, fault -> {});
+    return Stores.open(redis.uri(), Duration.ofSeconds(20), 2, true, false, true, fault -> {});
   }
 
   private static List<String> ab(Sluice sluice) {

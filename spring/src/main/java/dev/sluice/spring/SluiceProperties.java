@@ -20,6 +20,7 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
  *     share (onStoreFailure: local, the default).
  * @param requireStore Whether the start fails if Redis does not answer.
  * @param functions Whether to use Redis functions (FCALL) where Redis has them; else EVALSHA.
+ * @param reports Whether a node on Redis shares a summary of its decisions, for the console.
  * @param rules Rules by name, with the keys of a rule file.
  * @param rulesFile A rule file: a path, which is reloaded when it changes, or classpath:name.
  * @param facets The part of a request that each facet is read from, as in a rule file.
@@ -40,6 +41,7 @@ public record SluiceProperties(
     @DefaultValue("1") int nodes,
     @DefaultValue("false") boolean requireStore,
     @DefaultValue("true") boolean functions,
+    @DefaultValue("true") boolean reports,
     @DefaultValue Map<String, Object> rules,
     @Nullable String rulesFile,
     @DefaultValue Map<String, Object> facets,

@@ -53,10 +53,13 @@ public final class AdminRoutes {
   private final CallerFacets edge;
   private final Store store;
   private final ReceiptKeys keys;
+  private final Audit audit;
   private final int mostRequestBytes;
 
-  public AdminRoutes(CallerFacets edge, Store store, ReceiptKeys keys, int mostRequestBytes) {
+  public AdminRoutes(
+      CallerFacets edge, Store store, ReceiptKeys keys, Audit audit, int mostRequestBytes) {
     this.edge = edge;
+    this.audit = audit;
     this.store = store;
     this.keys = keys;
     this.mostRequestBytes = mostRequestBytes;
@@ -121,27 +124,36 @@ public final class AdminRoutes {
 
   /** {@code DELETE /v1/accounts/{rule}?login=ann}. */
   public HttpResponse reset(ServiceRequestContext ctx, HttpRequest request, Operator operator) {
-    Target target = target(ctx);
-    return HttpResponse.of(
-        change(
-                ctx,
-                operator,
-                target,
-                "account reset",
-                edge.limiter()::resetAsync,
-                done -> done,
-                done -> "no usage, no lock")
-            .thenApply(
-                done ->
-                    Replies.ok(
-                        json -> {
-                          json.writeBooleanField("reset", done);
-                          json.writeArrayFieldStart("accounts");
-                          for (Account account : accounts(target)) {
-                            json.writeString(account.identity().toString());
-                          }
-                          json.writeEndArray();
-                        })));
+    return HttpResponse.of(reset(ctx, operator, target(ctx)));
+  }
+
+  /** Resets the accounts of an identity. */
+  public CompletionStage<HttpResponse> reset(
+      ServiceRequestContext ctx, Operator operator, String rule, Identity identity) {
+    return reset(ctx, operator, target(rule, identity));
+  }
+
+  private CompletionStage<HttpResponse> reset(
+      ServiceRequestContext ctx, Operator operator, Target target) {
+    return change(
+            ctx,
+            operator,
+            target,
+            "account reset",
+            edge.limiter()::resetAsync,
+            done -> done,
+            done -> "no usage, no lock")
+        .thenApply(
+            done ->
+                Replies.ok(
+                    json -> {
+                      json.writeBooleanField("reset", done);
+                      json.writeArrayFieldStart("accounts");
+                      for (Account account : accounts(target)) {
+                        json.writeString(account.identity().toString());
+                      }
+                      json.writeEndArray();
+                    }));
   }
 
   /** {@code GET /v1/locks?rule=&limit=&after=}. */
@@ -203,8 +215,18 @@ public final class AdminRoutes {
 
   private CompletionStage<HttpResponse> lock(
       ServiceRequestContext ctx, Operator operator, byte[] body) {
-    Target target = target(ctx);
-    LockRequest wanted = LockRequest.parse(body);
+    return lock(ctx, operator, target(ctx), LockRequest.parse(body));
+  }
+
+  /** Sets a lock by a body that also names the rule and the identity. */
+  public CompletionStage<HttpResponse> lockNamed(
+      ServiceRequestContext ctx, Operator operator, byte[] body) {
+    LockRequest.Named named = LockRequest.parseNamed(body);
+    return lock(ctx, operator, target(named.rule(), named.identity()), named.lock());
+  }
+
+  private CompletionStage<HttpResponse> lock(
+      ServiceRequestContext ctx, Operator operator, Target target, LockRequest wanted) {
     return change(
             ctx,
             operator,
@@ -225,25 +247,38 @@ public final class AdminRoutes {
   public HttpResponse lift(ServiceRequestContext ctx, HttpRequest request, Operator operator) {
     Map<String, String> query = query(ctx);
     boolean keepUsage = keepUsage(query);
-    Target target = target(ctx, query);
-    return HttpResponse.of(
-        change(
-                ctx,
-                operator,
-                target,
-                keepUsage ? "lock lifted, usage kept" : "lock lifted",
-                (rule, identity) -> edge.limiter().liftAndInspectAsync(rule, identity, keepUsage),
-                Lifted::wasLocked,
-                lifted -> state(lifted.now()))
-            .thenApply(
-                lifted ->
-                    Replies.ok(
-                        json -> {
-                          json.writeBooleanField("lifted", lifted.wasLocked());
-                          json.writeStringField("detail", lifted.inWords());
-                          json.writeBooleanField("allowed", lifted.now().allowed());
-                          DecisionJson.writeBalances(json, lifted.now());
-                        })));
+    return HttpResponse.of(lift(ctx, operator, target(ctx, query), keepUsage));
+  }
+
+  /** Lifts the locks of an identity. */
+  public CompletionStage<HttpResponse> lift(
+      ServiceRequestContext ctx,
+      Operator operator,
+      String rule,
+      Identity identity,
+      boolean keepUsage) {
+    return lift(ctx, operator, target(rule, identity), keepUsage);
+  }
+
+  private CompletionStage<HttpResponse> lift(
+      ServiceRequestContext ctx, Operator operator, Target target, boolean keepUsage) {
+    return change(
+            ctx,
+            operator,
+            target,
+            keepUsage ? "lock lifted, usage kept" : "lock lifted",
+            (rule, identity) -> edge.limiter().liftAndInspectAsync(rule, identity, keepUsage),
+            Lifted::wasLocked,
+            lifted -> state(lifted.now()))
+        .thenApply(
+            lifted ->
+                Replies.ok(
+                    json -> {
+                      json.writeBooleanField("lifted", lifted.wasLocked());
+                      json.writeStringField("detail", lifted.inWords());
+                      json.writeBooleanField("allowed", lifted.now().allowed());
+                      DecisionJson.writeBalances(json, lifted.now());
+                    }));
   }
 
   /** Removes the option from the query parameters; the others are facets. */
@@ -265,7 +300,7 @@ public final class AdminRoutes {
         keys.rotate()
             .thenApply(
                 done -> {
-                  Audit.log(ctx, operator, "receipt key rotated");
+                  audit.log(ctx, operator, "receipt key rotated");
                   return Replies.ok(json -> json.writeBooleanField("rotated", true));
                 }));
   }
@@ -305,7 +340,7 @@ public final class AdminRoutes {
             .map(Account::identity)
             .reduce((a, b) -> target.identity)
             .orElse(target.identity);
-    Audit.log(ctx, operator, action, target.rule.name(), shown, before, after);
+    audit.log(ctx, operator, action, target.rule.name(), shown, before, after);
   }
 
   private List<Account> accounts(Target target) {
@@ -344,8 +379,17 @@ public final class AdminRoutes {
     return new Target(rule, identity(facets, rule));
   }
 
+  private Target target(String name, Identity identity) {
+    Rule rule = find(name);
+    edge.limiter().rules().accounts(rule.name(), identity); // refuses one that names no account
+    return new Target(rule, identity);
+  }
+
   private Rule find(ServiceRequestContext ctx, String param) {
-    String name = String.valueOf(ctx.pathParam(param));
+    return find(String.valueOf(ctx.pathParam(param)));
+  }
+
+  private Rule find(String name) {
     Rules rules = edge.limiter().rules();
     Rule rule = rules.find(name);
     if (rule == null) {

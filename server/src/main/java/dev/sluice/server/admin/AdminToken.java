@@ -72,7 +72,7 @@ public final class AdminToken {
     return sha256;
   }
 
-  static String sha256(String text) {
+  public static String sha256(String text) {
     try {
       byte[] digest =
           MessageDigest.getInstance("SHA-256").digest(text.getBytes(StandardCharsets.UTF_8));

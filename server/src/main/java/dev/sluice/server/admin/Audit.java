@@ -1,23 +1,128 @@
 package dev.sluice.server.admin;
 
+import com.fasterxml.jackson.core.JsonGenerator;
+import com.linecorp.armeria.common.HttpData;
+import com.linecorp.armeria.common.HttpHeaderNames;
+import com.linecorp.armeria.common.HttpRequest;
+import com.linecorp.armeria.common.HttpResponse;
+import com.linecorp.armeria.common.HttpStatus;
+import com.linecorp.armeria.common.MediaType;
+import com.linecorp.armeria.common.ResponseHeaders;
 import com.linecorp.armeria.server.ServiceRequestContext;
 import dev.sluice.Identity;
+import dev.sluice.internal.Percent;
 import dev.sluice.internal.Text;
+import dev.sluice.server.http.BadInput;
+import dev.sluice.server.http.Replies;
+import dev.sluice.store.SharedData;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
-import org.slf4j.spi.LoggingEventBuilder;
 
-/** The audit log: one line for each change by an operator, with its author, before and after. */
+/**
+ * The audit trail: each change by an operator, with its author, before and after. It is written to
+ * the log, and kept in the shared data for all services of a store. Thread-safe.
+ */
 public final class Audit {
   /** The header with the user who runs a command; a claim that nothing proves. */
   public static final String USER_HEADER = "sluice-user";
 
   private static final Logger LOG = LoggerFactory.getLogger("sluice.audit");
+  private static final String TRAIL = "audit";
+  private static final int MOST = 10_000;
+  private static final Duration TTL = Duration.ofDays(400);
+  private static final int PAGE = 1_000;
+  private static final int DEFAULT_PAGE = 100;
+  private static final String RULES_CHANGED = "rules changed";
 
-  private Audit() {}
+  private final SharedData data;
 
-  static void log(
+  /** An audit trail in the shared data of a store. */
+  public Audit(SharedData data) {
+    this.data = data;
+  }
+
+  /**
+   * A change.
+   *
+   * @param id its name in the trail
+   * @param who the operator, what was claimed, and the address
+   * @param rule empty if the change concerns no rule
+   * @param identity empty if the change concerns nobody
+   */
+  public record Entry(
+      String id,
+      Instant at,
+      String who,
+      String action,
+      String rule,
+      String identity,
+      String before,
+      String after) {
+
+    private static Optional<Entry> read(SharedData.Entry entry) {
+      String[] words = entry.text().split(" ", -1);
+      try {
+        return words.length == 6
+            ? Optional.of(
+                new Entry(
+                    entry.id(),
+                    entry.at(),
+                    decode(words[0]),
+                    decode(words[1]),
+                    decode(words[2]),
+                    decode(words[3]),
+                    decode(words[4]),
+                    decode(words[5])))
+            : Optional.empty();
+      } catch (IllegalArgumentException notOurs) {
+        return Optional.empty();
+      }
+    }
+
+    private static String decode(String word) {
+      return Percent.decode(word);
+    }
+
+    private boolean contains(String wanted) {
+      return Stream.of(who, action, rule, identity, before, after)
+          .anyMatch(text -> text.toLowerCase(Locale.ROOT).contains(wanted));
+    }
+
+    private void write(JsonGenerator json) throws IOException {
+      json.writeStartObject();
+      json.writeStringField("at", at.toString());
+      json.writeStringField("who", who);
+      json.writeStringField("action", action);
+      json.writeStringField("rule", rule);
+      json.writeStringField("identity", identity);
+      json.writeStringField("before", before);
+      json.writeStringField("after", after);
+      json.writeEndObject();
+    }
+
+    /** A line of CSV. A spreadsheet must not take a text for a formula. */
+    private String csv() {
+      return Stream.of(at.toString(), who, action, rule, identity, before, after)
+          .map(text -> text.matches("(?s)[=+\\-@\t\r].*") ? "'" + text : text)
+          .map(text -> "\"" + text.replace("\"", "\"\"") + "\"")
+          .collect(Collectors.joining(","));
+    }
+  }
+
+  void log(
       ServiceRequestContext ctx,
       Operator operator,
       String action,
@@ -25,23 +130,44 @@ public final class Audit {
       Identity identity,
       String before,
       String after) {
-    event(ctx, operator)
+    String who = who(ctx, operator);
+    LOG.atInfo()
+        .addKeyValue("who", who)
         .addKeyValue("rule", rule)
         .addKeyValue("identity", identity)
         .addKeyValue("before", before)
         .addKeyValue("after", after)
         .log("{}", action);
+    keep(who, action, rule, identity.toString(), before, after);
   }
 
   /** A change that concerns no rule. */
-  static void log(ServiceRequestContext ctx, Operator operator, String action) {
-    event(ctx, operator).log("{}", action);
+  void log(ServiceRequestContext ctx, Operator operator, String action) {
+    String who = who(ctx, operator);
+    LOG.atInfo().addKeyValue("who", who).log("{}", action);
+    keep(who, action, "", "", "", "");
   }
 
-  private static LoggingEventBuilder event(ServiceRequestContext ctx, Operator operator) {
+  /** Other rules are in force. */
+  public void rulesChanged(String source, String before, String after) {
+    keep(source, RULES_CHANGED, "", "", before, after);
+  }
+
+  private void keep(String... words) {
+    String text = Stream.of(words).map(Percent::encode).collect(Collectors.joining(" "));
+    var unused =
+        data.append(TRAIL, List.of(text), MOST, TTL)
+            .whenComplete(
+                (done, error) -> {
+                  if (error != null) {
+                    LOG.warn("The change is not in the shared audit trail: {}", error.getMessage());
+                  }
+                });
+  }
+
+  private static String who(ServiceRequestContext ctx, Operator operator) {
     String peer = ctx.remoteAddress().getAddress().getHostAddress();
-    String claimed = ctx.request().headers().get(USER_HEADER);
-    return LOG.atInfo().addKeyValue("who", who(operator.name(), claimed, peer));
+    return who(operator.name(), ctx.request().headers().get(USER_HEADER), peer);
   }
 
   /** The proven name first; then, so that it cannot be taken for one, what was only claimed. */
@@ -55,5 +181,122 @@ public final class Audit {
     String text = Text.quoted(claimed);
     String inside = text.substring(1, text.length() - 1);
     return "'" + inside.replace("'", "\\u0027").replace("\"", "\\u0022") + "'";
+  }
+
+  // ---- Reading it -----------------------------------------------------------------------------
+
+  /** {@code GET /v1/audit?q=&limit=&after=}: newest first. */
+  public HttpResponse list(ServiceRequestContext ctx, HttpRequest request, Operator operator) {
+    int limit = limit(ctx.queryParam("limit"));
+    return HttpResponse.of(
+        find(wanted(ctx), limit, after(ctx))
+            .thenApply(
+                found ->
+                    Replies.ok(
+                        json -> {
+                          json.writeArrayFieldStart("entries");
+                          for (Entry entry : found) {
+                            entry.write(json);
+                          }
+                          json.writeEndArray();
+                          json.writeStringField(
+                              "next",
+                              found.size() < limit ? null : found.get(found.size() - 1).id());
+                        })));
+  }
+
+  private static int limit(@Nullable String text) {
+    if (text == null) {
+      return DEFAULT_PAGE;
+    }
+    if (!text.matches("[0-9]{1,4}")
+        || Integer.parseInt(text) < 1
+        || Integer.parseInt(text) > PAGE) {
+      throw new BadInput("limit: %s (expected: 1 to %,d)".formatted(Text.quoted(text), PAGE));
+    }
+    return Integer.parseInt(text);
+  }
+
+  private static @Nullable String after(ServiceRequestContext ctx) {
+    String after = ctx.queryParam("after");
+    if (after == null || after.isEmpty()) {
+      return null;
+    }
+    if (!SharedData.Entry.isId(after)) {
+      throw new BadInput(
+          "after: %s (expected: the next of another page)".formatted(Text.quoted(after)));
+    }
+    return after;
+  }
+
+  private static String wanted(ServiceRequestContext ctx) {
+    String text = ctx.queryParam("q");
+    return text == null ? "" : text.toLowerCase(Locale.ROOT);
+  }
+
+  /** {@code GET …/audit/export?format=csv|json&q=}: all of it, as a file. */
+  public HttpResponse export(ServiceRequestContext ctx, HttpRequest request, Operator operator) {
+    String format = String.valueOf(ctx.queryParam("format"));
+    if (!List.of("csv", "json").contains(format)) {
+      throw new BadInput("format: %s (expected: csv or json)".formatted(Text.quoted(format)));
+    }
+    boolean csv = format.equals("csv");
+    return HttpResponse.of(
+        find(wanted(ctx), MOST, null)
+            .thenApply(
+                found ->
+                    HttpResponse.of(
+                        ResponseHeaders.builder(HttpStatus.OK)
+                            .contentType(csv ? MediaType.CSV_UTF_8 : MediaType.JSON)
+                            .add(
+                                HttpHeaderNames.CONTENT_DISPOSITION,
+                                "attachment; filename=\"sluice-audit." + format + "\"")
+                            .add(HttpHeaderNames.CACHE_CONTROL, "no-store")
+                            .build(),
+                        HttpData.wrap(
+                            (csv ? csv(found) : json(found)).getBytes(StandardCharsets.UTF_8)))));
+  }
+
+  private static String csv(List<Entry> entries) {
+    return entries.stream()
+        .map(Entry::csv)
+        .collect(
+            Collectors.joining("\r\n", "at,who,action,rule,identity,before,after\r\n", "\r\n"));
+  }
+
+  private static String json(List<Entry> entries) {
+    return Replies.arrayText(
+        json -> {
+          for (Entry entry : entries) {
+            entry.write(json);
+          }
+        });
+  }
+
+  /** The newest changes of rules. */
+  public CompletionStage<List<Entry>> changesOfRules(int most) {
+    return find(RULES_CHANGED, most, null);
+  }
+
+  /** The newest entries that contain a text, at most so many. */
+  private CompletionStage<List<Entry>> find(String wanted, int most, @Nullable String before) {
+    return find(wanted, most, before, new ArrayList<>());
+  }
+
+  private CompletionStage<List<Entry>> find(
+      String wanted, int most, @Nullable String before, List<Entry> found) {
+    return data.newest(TRAIL, PAGE, before)
+        .thenCompose(
+            page -> {
+              page.stream()
+                  .map(Entry::read)
+                  .flatMap(Optional::stream)
+                  .filter(entry -> wanted.isEmpty() || entry.contains(wanted))
+                  .limit(most - (long) found.size())
+                  .forEach(found::add);
+              return page.size() < PAGE || found.size() >= most
+                  ? CompletableFuture.completedFuture(found)
+                  : find(wanted, most, page.get(page.size() - 1).id(), found);
+            });
   }
 }

@@ -115,6 +115,11 @@ public final class Doorkeeper {
     return shown == null ? byCertificate(ctx) : byToken(ctx, shown);
   }
 
+  /** Who has a token. */
+  public Entry admit(ServiceRequestContext ctx, String token) {
+    return byToken(ctx, token);
+  }
+
   private Entry byToken(ServiceRequestContext ctx, String shown) {
     Identity address = Identity.of("ip", BY_64.canonical(client.of(CallerFacets.parts(ctx))));
     Optional<Operator> operator = operators.withToken(shown);

@@ -16,6 +16,7 @@ import picocli.CommandLine.Command;
       ReceiptsCommand.class,
       FunctionsCommand.class,
       OperatorsCommand.class,
+      OverridesCommand.class,
       RulesCommand.class
     },
     mixinStandardHelpOptions = true)

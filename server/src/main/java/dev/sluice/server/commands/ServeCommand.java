@@ -150,6 +150,18 @@ final class ServeCommand implements Callable<Integer> {
   private String functions = "on";
 
   @Option(
+      names = "--console",
+      paramLabel = "on|off",
+      description = "the console in the browser, at /")
+  private String console = "on";
+
+  @Option(
+      names = "--reports",
+      paramLabel = "on|off",
+      description = "on: share a summary of the decisions every two seconds, for the console")
+  private String reports = "on";
+
+  @Option(
       names = "--receipt-key-file",
       paramLabel = "FILE",
       description =
@@ -262,7 +274,13 @@ final class ServeCommand implements Callable<Integer> {
   private Store open(Meters meters) {
     try {
       return Stores.open(
-          store, storeDeadline, nodes, functions.equals("on"), requireStore, meters::failed);
+          store,
+          storeDeadline,
+          nodes,
+          functions.equals("on"),
+          requireStore,
+          reports.equals("on"),
+          meters::failed);
     } catch (StoreException away) {
       throw new IllegalStateException(
           "not started, because --require-store is set and Redis does not answer: "
@@ -277,9 +295,9 @@ final class ServeCommand implements Callable<Integer> {
         throw new IllegalArgumentException("log: '" + log + "' (expected: plain or json)");
       }
       System.setProperty("logback.configurationFile", "dev/sluice/server/log-" + log + ".xml");
-      if (!List.of("on", "off").contains(functions)) {
-        throw new IllegalArgumentException("functions: '" + functions + "' (expected: on or off)");
-      }
+      checkSwitch("functions", functions);
+      checkSwitch("console", console);
+      checkSwitch("reports", reports);
       if (port < 0 || port > 65_535) {
         throw new IllegalArgumentException("port: " + port + " (expected: 0 to 65535)");
       }
@@ -292,6 +310,10 @@ final class ServeCommand implements Callable<Integer> {
                 .formatted(maxRequestBytes, Settings.SMALLEST_REQUEST_BOUND));
       }
       return Settings.builder()
+          .storeName(Text.withoutPassword(store))
+          .rulesName(rules == null ? "sample-rules.yaml" : rules.toString())
+          .console(console.equals("on"))
+          .reports(reports.equals("on"))
           .host(host)
           .port(port)
           .tls(tls())
@@ -310,6 +332,12 @@ final class ServeCommand implements Callable<Integer> {
           .build();
     } catch (IllegalArgumentException e) {
       throw new ParameterException(spec.commandLine(), String.valueOf(e.getMessage()), e);
+    }
+  }
+
+  private static void checkSwitch(String name, String value) {
+    if (!List.of("on", "off").contains(value)) {
+      throw new IllegalArgumentException("%s: '%s' (expected: on or off)".formatted(name, value));
     }
   }
 

@@ -103,6 +103,12 @@ public final class Meters implements LimiterListener {
         .register(registry);
   }
 
+  /** How many accounts are locked, a few seconds ago; NaN if that is not known. */
+  public double locks() {
+    LockCount counting = locks;
+    return counting == null ? Double.NaN : counting.value();
+  }
+
   /** Stops reading the number of locks. */
   public void close() {
     LockCount counting = locks;

@@ -13,6 +13,7 @@ import com.linecorp.armeria.common.ResponseHeaders;
 import dev.sluice.http.HttpAnswer;
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -63,11 +64,11 @@ public final class Replies {
   }
 
   /** A refusal with everything that is wrong, as far as it fits. */
-  static HttpResponse problem(HttpStatus status, List<String> errors) {
+  public static HttpResponse problem(HttpStatus status, List<String> errors) {
     return json(status, PROBLEM, json -> writeProblem(json, status, errors));
   }
 
-  static HttpResponse problem(HttpStatus status, String error) {
+  public static HttpResponse problem(HttpStatus status, String error) {
     return problem(status, List.of(error));
   }
 
@@ -113,12 +114,36 @@ public final class Replies {
     return error.substring(0, splits ? LONGEST_ERROR - 1 : LONGEST_ERROR) + "…";
   }
 
+  /** An object as text. */
+  public static String text(Body body) {
+    return new String(bytes(body), StandardCharsets.UTF_8);
+  }
+
+  /** An array as text; the body writes its elements. */
+  public static String arrayText(Body body) {
+    byte[] bytes =
+        written(
+            json -> {
+              json.writeStartArray();
+              body.write(json);
+              json.writeEndArray();
+            });
+    return new String(bytes, StandardCharsets.UTF_8);
+  }
+
   private static byte[] bytes(Body body) {
+    return written(
+        json -> {
+          json.writeStartObject();
+          body.write(json);
+          json.writeEndObject();
+        });
+  }
+
+  private static byte[] written(Body body) {
     try (ByteArrayBuilder buffer = new ByteArrayBuilder(512);
         JsonGenerator json = JSON.createGenerator(buffer)) {
-      json.writeStartObject();
       body.write(json);
-      json.writeEndObject();
       json.flush();
       return buffer.toByteArray();
     } catch (IOException e) {

@@ -75,6 +75,26 @@ public final class Settings {
     return values.requestTimeout;
   }
 
+  /** What is shown of the name of the store. */
+  public String storeName() {
+    return values.storeName;
+  }
+
+  /** Where the rules come from, for the audit trail. */
+  public String rulesName() {
+    return values.rulesName;
+  }
+
+  /** Whether there is a console. */
+  public boolean console() {
+    return values.console;
+  }
+
+  /** Whether this service shares a summary of its decisions. */
+  public boolean reports() {
+    return values.reports;
+  }
+
   public Duration drainDelay() {
     return values.drainDelay;
   }
@@ -95,6 +115,10 @@ public final class Settings {
     private int mostInFlight = 10_000;
     private int mostRequestBytes = 256 * 1024;
     private Duration requestTimeout = Duration.ofSeconds(10);
+    private String storeName = "memory";
+    private String rulesName = "rules";
+    private boolean console = true;
+    private boolean reports = true;
     private Duration drainDelay = Duration.ZERO;
     private Duration drainTimeout = Duration.ofSeconds(10);
 
@@ -111,8 +135,34 @@ public final class Settings {
       this.mostInFlight = from.mostInFlight;
       this.mostRequestBytes = from.mostRequestBytes;
       this.requestTimeout = from.requestTimeout;
+      this.storeName = from.storeName;
+      this.rulesName = from.rulesName;
+      this.console = from.console;
+      this.reports = from.reports;
       this.drainDelay = from.drainDelay;
       this.drainTimeout = from.drainTimeout;
+    }
+
+    /** What is shown of the name of the store, so without a password. */
+    public Builder storeName(String storeName) {
+      this.storeName = storeName;
+      return this;
+    }
+
+    /** Where the rules come from. */
+    public Builder rulesName(String rulesName) {
+      this.rulesName = rulesName;
+      return this;
+    }
+
+    public Builder console(boolean console) {
+      this.console = console;
+      return this;
+    }
+
+    public Builder reports(boolean reports) {
+      this.reports = reports;
+      return this;
     }
 
     public Builder host(String host) {

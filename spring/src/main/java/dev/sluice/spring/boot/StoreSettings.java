@@ -102,6 +102,8 @@ public final class StoreSettings {
     RedisStoreBuilder settings =
         RedisStore.builder(uri)
             .functions(properties.functions())
+            .reports(properties.reports())
+            .program("spring")
             .requireStore(properties.requireStore())
             .onFault(onFault);
     StartFailure.reading("sluice.deadline", () -> settings.deadline(properties.deadline()));

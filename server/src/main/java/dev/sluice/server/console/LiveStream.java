@@ -1,0 +1,164 @@
+package dev.sluice.server.console;
+
+import com.linecorp.armeria.common.HttpData;
+import com.linecorp.armeria.common.HttpHeaderNames;
+import com.linecorp.armeria.common.HttpResponse;
+import com.linecorp.armeria.common.HttpResponseWriter;
+import com.linecorp.armeria.common.HttpStatus;
+import com.linecorp.armeria.common.MediaType;
+import com.linecorp.armeria.common.ResponseHeaders;
+import com.linecorp.armeria.server.ServiceRequestContext;
+import dev.sluice.server.http.Replies;
+import dev.sluice.traffic.Collector;
+import dev.sluice.traffic.Refusal;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.Executors;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.ScheduledFuture;
+import java.util.concurrent.TimeUnit;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** Sends the numbers of the overview and new refusals to the pages that are open. Thread-safe. */
+final class LiveStream implements AutoCloseable {
+  /*
+   * One thread makes each event once and gives it to all streams. A stream whose reader is slower
+   * than that is closed, so nothing piles up; its page connects again.
+   */
+  static final int MOST = 100;
+
+  private static final Logger LOG = LoggerFactory.getLogger(LiveStream.class);
+  private static final Duration PAUSE = Duration.ofSeconds(1);
+  private static final int MOST_REFUSALS = 200;
+
+  private final Collector collector;
+  private final Replies.Body overview;
+  private final Set<Stream> streams = ConcurrentHashMap.newKeySet();
+  private final ScheduledExecutorService thread =
+      Executors.newSingleThreadScheduledExecutor(LiveStream::daemon);
+  private long ticks;
+  private Instant newest = Instant.EPOCH;
+
+  /** The answer to one page. */
+  private static final class Stream {
+    private final HttpResponseWriter response;
+    private volatile boolean busy;
+
+    Stream(HttpResponseWriter response) {
+      this.response = response;
+    }
+
+    /** Sends an event, unless the one before is still under way. */
+    boolean send(HttpData event) {
+      if (busy || !response.isOpen()) {
+        return false;
+      }
+      busy = true;
+      boolean sent = response.tryWrite(event);
+      var unused = response.whenConsumed().thenRun(() -> busy = false);
+      return sent;
+    }
+  }
+
+  /**
+   * Streams of live data.
+   *
+   * @param overview writes the overview
+   */
+  LiveStream(Collector collector, Replies.Body overview) {
+    this.collector = collector;
+    this.overview = overview;
+    ScheduledFuture<?> unused =
+        thread.scheduleWithFixedDelay(
+            this::tick, PAUSE.toMillis(), PAUSE.toMillis(), TimeUnit.MILLISECONDS);
+  }
+
+  private static Thread daemon(Runnable work) {
+    Thread thread = new Thread(work, "sluice-console");
+    thread.setDaemon(true);
+    return thread;
+  }
+
+  /** Opens a stream; 503 if there are too many. */
+  HttpResponse open(ServiceRequestContext ctx) {
+    if (streams.size() >= MOST) {
+      return Replies.problem(
+          HttpStatus.SERVICE_UNAVAILABLE,
+          "live data: %d pages are open already (expected: at most %d)".formatted(MOST, MOST));
+    }
+    ctx.clearRequestTimeout();
+    HttpResponseWriter response = HttpResponse.streaming();
+    response.write(
+        ResponseHeaders.builder(HttpStatus.OK)
+            .contentType(MediaType.EVENT_STREAM)
+            .add(HttpHeaderNames.CACHE_CONTROL, "no-store")
+            .build());
+    Stream stream = new Stream(response);
+    streams.add(stream);
+    var unused = response.whenComplete().whenComplete((done, error) -> streams.remove(stream));
+    stream.send(overviewEvent());
+    return response;
+  }
+
+  private HttpData overviewEvent() {
+    return event("overview", Replies.text(overview));
+  }
+
+  private static HttpData event(String name, String data) {
+    return HttpData.wrap(
+        ("event: " + name + "\ndata: " + data + "\n\n").getBytes(StandardCharsets.UTF_8));
+  }
+
+  private void tick() {
+    if (streams.isEmpty()) {
+      return;
+    }
+    try {
+      if (ticks++ % 2 == 0) {
+        send(overviewEvent());
+        var unused = collector.watch();
+      } else {
+        var unused = collector.refusals(MOST_REFUSALS).thenAccept(this::sendRefusals);
+      }
+    } catch (RuntimeException e) {
+      LOG.debug("Could not send live data", e);
+    }
+  }
+
+  private void sendRefusals(List<Refusal> newestFirst) {
+    List<Refusal> fresh =
+        newestFirst.stream().filter(refusal -> refusal.at().isAfter(newest)).toList();
+    if (!fresh.isEmpty()) {
+      newest = fresh.get(0).at();
+      send(
+          event(
+              "refusals",
+              Replies.arrayText(
+                  json -> {
+                    for (Refusal refusal : fresh) {
+                      OverviewJson.write(json, refusal);
+                    }
+                  })));
+    }
+  }
+
+  private void send(HttpData event) {
+    for (Stream stream : streams) {
+      if (!stream.send(event)) {
+        stream.response.close();
+      }
+    }
+  }
+
+  /** Ends all streams, so that the service can stop. */
+  @Override
+  public void close() {
+    thread.shutdownNow();
+    streams.forEach(stream -> stream.response.close());
+  }
+}
