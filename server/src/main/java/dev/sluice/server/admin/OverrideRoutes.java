@@ -278,7 +278,10 @@ public final class OverrideRoutes {
           if (name.equals("when") && parser.nextToken() == JsonToken.START_OBJECT) {
             readWhen(parser, when);
           } else if (OWN.contains(name)) {
-            parser.nextToken();
+            JsonToken value = parser.nextToken();
+            if (value != JsonToken.VALUE_STRING && value != JsonToken.VALUE_NULL) {
+              throw new BadInput(name + ": not a text (expected: a text)");
+            }
             String text = parser.getValueAsString("");
             rule = name.equals("rule") ? text : rule;
             reason = name.equals("reason") ? text : reason;
@@ -305,9 +308,11 @@ public final class OverrideRoutes {
     private static void readWhen(JsonParser parser, Map<String, String> when) throws IOException {
       while (parser.nextToken() == JsonToken.FIELD_NAME) {
         String facet = parser.currentName();
-        parser.nextToken();
-        when.put(facet, parser.getValueAsString(""));
-        parser.skipChildren();
+        if (parser.nextToken().isScalarValue()) {
+          when.put(facet, parser.getValueAsString(""));
+        } else {
+          throw new BadInput("when." + facet + ": not a text (expected: a text)");
+        }
       }
     }
 
