@@ -37,17 +37,34 @@ class CloseIT {
         .toList();
   }
 
+  /** Fails with what the threads that are left do. */
+  private static void awaitNoThreads(String when) {
+    try {
+      RedisCluster.await(() -> threads().isEmpty());
+    } catch (IllegalStateException late) {
+      StringBuilder left = new StringBuilder();
+      Thread.getAllStackTraces()
+          .forEach(
+              (thread, stack) -> {
+                if (threads().contains(thread.getName())) {
+                  left.append(thread).append(' ').append(List.of(stack)).append('\n');
+                }
+              });
+      throw new AssertionError("threads are left " + when + ":\n" + left, late);
+    }
+  }
+
   @Test
   void noThreadAndNoConnectionIsLeft() {
     RedisProcess server = RedisServers.single(newest());
-    RedisCluster.await(() -> threads().isEmpty());
+    awaitNoThreads("before the test");
     long before = server.info("clients", "connected_clients");
     for (int i = 0; i < 3; i++) {
       try (Limiter limiter = Limiter.owning(RedisStore.connect(server.uri()), RULES)) {
         limiter.decide("r", ANN);
       }
     }
-    RedisCluster.await(() -> threads().isEmpty());
+    awaitNoThreads("after closing");
     RedisCluster.await(() -> server.info("clients", "connected_clients") <= before);
   }
 
