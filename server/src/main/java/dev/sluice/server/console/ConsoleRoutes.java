@@ -45,6 +45,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
@@ -121,7 +122,7 @@ public final class ConsoleRoutes implements AutoCloseable {
     guarded(builder, HttpMethod.GET, "session", this::session);
     guarded(builder, HttpMethod.GET, "overview", this::overview);
     guarded(builder, HttpMethod.GET, "series", this::series);
-    guarded(builder, HttpMethod.GET, "live", (ctx, request, operator) -> live.open(ctx));
+    guarded(builder, HttpMethod.GET, "live", this::live);
     guarded(builder, HttpMethod.GET, "clients", this::clients);
     guarded(builder, HttpMethod.GET, "client", this::client);
     guarded(builder, HttpMethod.GET, "locks", this::locks);
@@ -185,7 +186,7 @@ public final class ConsoleRoutes implements AutoCloseable {
             () ->
                 HttpResponse.of(
                     sessions
-                        .end(request.headers())
+                        .remove(request.headers())
                         .thenApply(ended -> withCookie(Sessions.cookie("", isSecure(ctx))))));
   }
 
@@ -205,11 +206,17 @@ public final class ConsoleRoutes implements AutoCloseable {
   }
 
   private HttpResponse session(ServiceRequestContext ctx, HttpRequest request, Operator operator) {
-    return Replies.ok(
-        json -> {
-          json.writeStringField("operator", operator.name());
-          json.writeStringField("role", operator.role().toString());
-        });
+    return HttpResponse.of(
+        sessions
+            .end(request.headers())
+            .thenApply(
+                end ->
+                    Replies.ok(
+                        json -> {
+                          json.writeStringField("operator", operator.name());
+                          json.writeStringField("role", operator.role().toString());
+                          json.writeStringField("expires", end.map(Instant::toString).orElse(null));
+                        })));
   }
 
   // ---- What nodes do --------------------------------------------------------------------------
@@ -233,6 +240,11 @@ public final class ConsoleRoutes implements AutoCloseable {
         edge.limiter().rules(),
         edge.limiter().source().failure().map(RuleSource.Failure::message).orElse(null),
         collector.trouble());
+  }
+
+  private HttpResponse live(ServiceRequestContext ctx, HttpRequest request, Operator operator) {
+    return live.open(
+        ctx, () -> sessions.operator(request.headers()).thenApply(Optional::isPresent));
   }
 
   private HttpResponse series(ServiceRequestContext ctx, HttpRequest request, Operator operator) {

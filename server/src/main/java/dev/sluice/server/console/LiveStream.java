@@ -16,11 +16,13 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
 import java.util.Set;
+import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.ScheduledFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Supplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -28,7 +30,8 @@ import org.slf4j.LoggerFactory;
 final class LiveStream implements AutoCloseable {
   /*
    * One thread makes each event once and gives it to all streams. A stream whose reader is slower
-   * than that is closed, so nothing piles up; its page connects again.
+   * than that is closed, so nothing piles up; its page connects again. A stream ends with its
+   * session.
    */
   static final int MOST = 100;
 
@@ -47,10 +50,25 @@ final class LiveStream implements AutoCloseable {
   /** The answer to one page. */
   private static final class Stream {
     private final HttpResponseWriter response;
+    private final Supplier<CompletionStage<Boolean>> session;
     private volatile boolean busy;
 
-    Stream(HttpResponseWriter response) {
+    Stream(HttpResponseWriter response, Supplier<CompletionStage<Boolean>> session) {
       this.response = response;
+      this.session = session;
+    }
+
+    /** Closes it if its session is over; not if the store cannot say. */
+    void check() {
+      var unused =
+          session
+              .get()
+              .thenAccept(
+                  going -> {
+                    if (!going) {
+                      response.close();
+                    }
+                  });
     }
 
     /** Sends an event, unless the one before is still under way. */
@@ -84,8 +102,12 @@ final class LiveStream implements AutoCloseable {
     return thread;
   }
 
-  /** Opens a stream; 503 if there are too many. */
-  HttpResponse open(ServiceRequestContext ctx) {
+  /**
+   * Opens a stream; 503 if there are too many.
+   *
+   * @param session whether its session goes on
+   */
+  HttpResponse open(ServiceRequestContext ctx, Supplier<CompletionStage<Boolean>> session) {
     if (streams.size() >= MOST) {
       return Replies.problem(
           HttpStatus.SERVICE_UNAVAILABLE,
@@ -98,7 +120,7 @@ final class LiveStream implements AutoCloseable {
             .contentType(MediaType.EVENT_STREAM)
             .add(HttpHeaderNames.CACHE_CONTROL, "no-store")
             .build());
-    Stream stream = new Stream(response);
+    Stream stream = new Stream(response, session);
     streams.add(stream);
     var unused = response.whenComplete().whenComplete((done, error) -> streams.remove(stream));
     stream.send(overviewEvent());
@@ -120,6 +142,7 @@ final class LiveStream implements AutoCloseable {
     }
     try {
       if (ticks++ % 2 == 0) {
+        streams.forEach(Stream::check);
         send(overviewEvent());
         var unused = collector.watch();
       } else {

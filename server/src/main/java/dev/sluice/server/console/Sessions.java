@@ -9,6 +9,7 @@ import dev.sluice.server.admin.Operators;
 import dev.sluice.store.SharedData;
 import java.security.SecureRandom;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.HexFormat;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
@@ -18,8 +19,8 @@ import java.util.concurrent.CompletionStage;
 final class Sessions {
   /*
    * A session is a random text in a cookie. The shared data has its hash, and with it the hash of
-   * the token that the operator signed in with. So a session works on every service of a store, and
-   * it ends when the token is no longer one of an operator.
+   * the token that the operator signed in with, and when the session ends. So a session works on
+   * every service of a store, and it is over when the token is no longer one of an operator.
    */
   static final Duration LENGTH = Duration.ofHours(8);
 
@@ -41,21 +42,32 @@ final class Sessions {
     byte[] random = new byte[DIGITS / 2];
     new SecureRandom().nextBytes(random);
     String session = HexFormat.of().formatHex(random);
-    return data.put(PREFIX + AdminToken.sha256(session), AdminToken.sha256(token), LENGTH)
-        .thenApply(done -> session);
+    String kept = AdminToken.sha256(token) + ' ' + Instant.now().plus(LENGTH).toEpochMilli();
+    return data.put(PREFIX + AdminToken.sha256(session), kept, LENGTH).thenApply(done -> session);
   }
 
   /** The operator whose session a request shows; empty if there is none. */
   CompletionStage<Optional<Operator>> operator(RequestHeaders headers) {
-    Optional<String> shown = shown(headers);
-    return shown.isEmpty()
-        ? CompletableFuture.completedFuture(Optional.empty())
-        : data.get(PREFIX + AdminToken.sha256(shown.get()))
-            .thenApply(sha256 -> sha256.flatMap(operators::withSha256));
+    return kept(headers)
+        .thenApply(kept -> kept.flatMap(words -> operators.withSha256(words.split(" ", 2)[0])));
+  }
+
+  /** When the session that a request shows ends. */
+  CompletionStage<Optional<Instant>> end(RequestHeaders headers) {
+    return kept(headers)
+        .thenApply(
+            kept ->
+                kept.map(words -> Instant.ofEpochMilli(Long.parseLong(words.split(" ", 2)[1]))));
+  }
+
+  private CompletionStage<Optional<String>> kept(RequestHeaders headers) {
+    return shown(headers)
+        .map(session -> data.get(PREFIX + AdminToken.sha256(session)))
+        .orElse(CompletableFuture.completedFuture(Optional.empty()));
   }
 
   /** Ends the session that a request shows. */
-  CompletionStage<Boolean> end(RequestHeaders headers) {
+  CompletionStage<Boolean> remove(RequestHeaders headers) {
     return shown(headers)
         .<CompletionStage<Boolean>>map(session -> data.remove(PREFIX + AdminToken.sha256(session)))
         .orElse(CompletableFuture.completedFuture(false));
