@@ -19,6 +19,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
@@ -137,8 +138,11 @@ class ConsoleTest {
         .containsIgnoringCase("HttpOnly")
         .contains("SameSite=Strict", "Path=/", "Max-Age=28800")
         .doesNotContain("Secure");
-    assertThat(get("session", cookie).json().toString())
-        .isEqualTo("{\"operator\":\"admin\",\"role\":\"change\"}");
+    JsonNode session = get("session", cookie).json();
+    assertThat(session.path("operator").asText()).isEqualTo("admin");
+    assertThat(session.path("role").asText()).isEqualTo("change");
+    assertThat(Instant.parse(session.path("expires").asText()))
+        .isBetween(Instant.now().plus(Duration.ofHours(7)), Instant.now().plus(Duration.ofHours(8)));
     assertThat(change("DELETE", "session", "", cookie).status()).isEqualTo(204);
     assertThat(get("session", cookie).status()).isEqualTo(401);
   }
@@ -432,6 +436,21 @@ class ConsoleTest {
   }
 
   // ---- Live data ------------------------------------------------------------------------------
+
+  @Test
+  void aStreamEndsWithItsSession() throws Exception {
+    String cookie = cookie(Sluice.TOKEN);
+    CompletableFuture<Long> stream =
+        HttpClient.newHttpClient()
+            .sendAsync(
+                sluice.request("GET", "/console/api/live").header("Cookie", cookie).build(),
+                HttpResponse.BodyHandlers.ofLines())
+            .thenApply(response -> response.body().count());
+
+    assertThat(change("DELETE", "session", "", cookie).status()).isEqualTo(204);
+
+    assertThat(stream.get(10, TimeUnit.SECONDS)).isPositive();
+  }
 
   @Test
   void liveDataFlowsAndDoesNotHoldUpTheEndOfTheService() throws Exception {
