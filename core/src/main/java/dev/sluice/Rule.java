@@ -154,8 +154,8 @@ public final class Rule {
   }
 
   /**
-   * Throws if a call by this rule would exceed the bounds of a call. Without {@code by} the number
-   * of facets bounds it.
+   * Throws if a call by this rule alone would pay more accounts or limits than a call may. Without
+   * {@code by} a call pays one account for each facet, and the number of facets has a bound.
    */
   private static void checkSize(int identities, Terms terms) {
     if (identities > Bounds.MOST_ACCOUNTS) {

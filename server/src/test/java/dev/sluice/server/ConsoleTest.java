@@ -142,7 +142,8 @@ class ConsoleTest {
     assertThat(session.path("operator").asText()).isEqualTo("admin");
     assertThat(session.path("role").asText()).isEqualTo("change");
     assertThat(Instant.parse(session.path("expires").asText()))
-        .isBetween(Instant.now().plus(Duration.ofHours(7)), Instant.now().plus(Duration.ofHours(8)));
+        .isBetween(
+            Instant.now().plus(Duration.ofHours(7)), Instant.now().plus(Duration.ofHours(8)));
     assertThat(change("DELETE", "session", "", cookie).status()).isEqualTo(204);
     assertThat(get("session", cookie).status()).isEqualTo(401);
   }

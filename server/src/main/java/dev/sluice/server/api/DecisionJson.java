@@ -17,7 +17,7 @@ import java.util.TreeMap;
 import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 
-/** DecisionRoutes and balances as JSON. */
+/** Decisions and balances as JSON. */
 public final class DecisionJson {
   /** The texts of limits that were shown; putting one together costs as much as the decision. */
   private static final Map<Limit, String> TEXTS = new ConcurrentHashMap<>();

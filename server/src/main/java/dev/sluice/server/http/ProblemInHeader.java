@@ -62,7 +62,10 @@ public final class ProblemInHeader implements HttpService {
         : HttpResponse.of(answer.headers().toBuilder().set(NAME, problem).contentLength(0).build());
   }
 
-  /** The same JSON in visible ASCII: whatever else it holds stands in strings. */
+  /**
+   * The same JSON in visible ASCII. Other characters occur only inside strings, so they can be
+   * escaped.
+   */
   private static String ascii(String json) {
     StringBuilder ascii = new StringBuilder(json.length());
     for (int i = 0; i < json.length(); i++) {
