@@ -16,8 +16,10 @@ import dev.sluice.redis.testing.RedisServers;
 import dev.sluice.store.Store;
 import java.time.Duration;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 
@@ -29,42 +31,45 @@ class CloseIT {
       Rules.of(
           Rule.builder("r").by("member").limit(Limit.fixedWindow(100, Duration.ofDays(1))).build());
 
-  private static List<String> threads() {
+  private static Set<Thread> threads() {
     return Thread.getAllStackTraces().keySet().stream()
         .filter(Thread::isAlive)
-        .map(Thread::getName)
-        .filter(name -> name.startsWith("lettuce") || name.startsWith("sluice"))
-        .toList();
+        .filter(
+            thread ->
+                thread.getName().startsWith("lettuce") || thread.getName().startsWith("sluice"))
+        .collect(Collectors.toSet());
   }
 
-  /** Fails with what the threads that are left do. */
-  private static void awaitNoThreads(String when) {
-    try {
-      RedisCluster.await(() -> threads().isEmpty());
-    } catch (IllegalStateException late) {
-      StringBuilder left = new StringBuilder();
-      Thread.getAllStackTraces()
-          .forEach(
-              (thread, stack) -> {
-                if (threads().contains(thread.getName())) {
-                  left.append(thread).append(' ').append(List.of(stack)).append('\n');
-                }
-              });
-      throw new AssertionError("threads are left " + when + ":\n" + left, late);
-    }
+  /** Threads of stores that other tests have not closed, or are closing. */
+  private static Set<Thread> others() {
+    Set<Thread> others = threads();
+    others.forEach(
+        thread ->
+            System.out.printf(
+                "Left by another test: %s %s%n", thread, List.of(thread.getStackTrace())));
+    return others;
   }
 
   @Test
   void noThreadAndNoConnectionIsLeft() {
     RedisProcess server = RedisServers.single(newest());
-    awaitNoThreads("before the test");
+    Set<Thread> others = others();
     long before = server.info("clients", "connected_clients");
     for (int i = 0; i < 3; i++) {
       try (Limiter limiter = Limiter.owning(RedisStore.connect(server.uri()), RULES)) {
         limiter.decide("r", ANN);
       }
     }
-    awaitNoThreads("after closing");
+    try {
+      RedisCluster.await(() -> others.containsAll(threads()));
+    } catch (IllegalStateException late) {
+      String left =
+          threads().stream()
+              .filter(thread -> !others.contains(thread))
+              .map(thread -> thread + " " + List.of(thread.getStackTrace()))
+              .collect(Collectors.joining("\n"));
+      throw new AssertionError("threads are left after closing:\n" + left, late);
+    }
     RedisCluster.await(() -> server.info("clients", "connected_clients") <= before);
   }
 
