@@ -179,7 +179,8 @@ class OpenApiTest {
             "| body of a request | %,d bytes".formatted(Settings.defaults().mostRequestBytes()))
         .contains("| receipt | %,d characters".formatted(Receipts.LONGEST_TEXT))
         .contains(
-            "| answer to a request that is refused | %,d bytes".formatted(Replies.LARGEST_PROBLEM))
+            "| answer that lists what is wrong with a request | %,d bytes"
+                .formatted(Replies.LARGEST_PROBLEM))
         .contains("| locks on a page | %,d".formatted(LockPage.LARGEST));
   }
 }
