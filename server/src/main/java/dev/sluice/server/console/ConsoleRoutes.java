@@ -564,7 +564,7 @@ public final class ConsoleRoutes implements AutoCloseable {
                             json.writeStartObject();
                             json.writeStringField("at", change.at().toString());
                             json.writeStringField("who", change.who());
-                            json.writeStringField("what", change.action());
+                            json.writeStringField("what", change.after());
                             json.writeEndObject();
                           }
                           json.writeEndArray();
