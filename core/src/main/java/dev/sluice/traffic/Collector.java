@@ -300,12 +300,12 @@ public final class Collector implements AutoCloseable {
   }
 
   /** The refusals that nodes have shared lately, newest first. */
-  public CompletionStage<List<Refusal>> refusals(int limit) {
+  public CompletionStage<List<SampledRefusal>> refusals(int limit) {
     return data.newest(Reporter.REFUSALS, limit, null)
         .thenApply(
             entries ->
                 entries.stream()
-                    .map(each -> Refusal.read(each.text()))
+                    .map(each -> SampledRefusal.read(each.text()))
                     .flatMap(Optional::stream)
                     .toList());
   }

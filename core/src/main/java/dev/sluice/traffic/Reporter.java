@@ -147,7 +147,7 @@ public final class Reporter implements AutoCloseable {
   }
 
   void shareRefusals() {
-    List<String> texts = traffic.takeRefusals().stream().map(Refusal::text).toList();
+    List<String> texts = traffic.takeRefusals().stream().map(SampledRefusal::text).toList();
     if (!texts.isEmpty()) {
       var unused =
           store

@@ -51,7 +51,7 @@ public final class Traffic implements LimiterListener {
   private final Clients busiest = new Clients();
   private final Clients refused = new Clients();
 
-  private final ArrayBlockingQueue<Refusal> refusals =
+  private final ArrayBlockingQueue<SampledRefusal> refusals =
       new ArrayBlockingQueue<>(4 * REFUSALS_A_SECOND);
   private final AtomicLong refusalsOfSecond = new AtomicLong();
   private volatile boolean watched;
@@ -126,7 +126,7 @@ public final class Traffic implements LimiterListener {
         refusalsOfSecond.updateAndGet(
             last -> last >> COUNT_BITS == second >> COUNT_BITS ? last + 1 : second + 1);
     if (place - second <= REFUSALS_A_SECOND) {
-      Refusal.of(decision, node, now).ifPresent(refusals::offer);
+      SampledRefusal.of(decision, node, now).ifPresent(refusals::offer);
     }
   }
 
@@ -185,8 +185,8 @@ public final class Traffic implements LimiterListener {
   }
 
   /** The refusals that were sampled since the last time. */
-  List<Refusal> takeRefusals() {
-    List<Refusal> taken = new ArrayList<>();
+  List<SampledRefusal> takeRefusals() {
+    List<SampledRefusal> taken = new ArrayList<>();
     refusals.drainTo(taken);
     return taken;
   }

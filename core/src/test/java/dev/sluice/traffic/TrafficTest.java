@@ -223,11 +223,11 @@ class TrafficTest {
     node.reporter.share();
     node.calls(100, "ann");
     node.reporter.shareRefusals();
-    List<Refusal> seen = collector.refusals(200).toCompletableFuture().join();
+    List<SampledRefusal> seen = collector.refusals(200).toCompletableFuture().join();
     assertThat(seen).hasSize(50);
     assertThat(seen.get(0))
         .isEqualTo(
-            new Refusal(
+            new SampledRefusal(
                 clock.instant(),
                 "a",
                 "api",

@@ -57,7 +57,7 @@ final class LettuceStore implements Store {
   private final Topology topology;
   private final Sender sender;
   private final @Nullable Guard guard;
-  private final Operators operators;
+  private final OperatorCalls operators;
   private final Spread spread;
   private final ReplicaLocks replicaLocks;
   private final SeveralSlots slots;
@@ -75,7 +75,7 @@ final class LettuceStore implements Store {
       Topology topology,
       Sender sender,
       @Nullable Guard guard,
-      Operators operators,
+      OperatorCalls operators,
       Duration deadline) {
     this.topology = topology;
     this.sender = sender;
@@ -321,7 +321,7 @@ final class LettuceStore implements Store {
     return sender
         .send(operation, partition)
         .copy() // cancelling the copy does not cancel the operation
-        .orTimeout(Operators.PATIENCE.toMillis(), TimeUnit.MILLISECONDS)
+        .orTimeout(OperatorCalls.PATIENCE.toMillis(), TimeUnit.MILLISECONDS)
         .exceptionallyCompose(
             error -> {
               Throwable cause = Stages.cause(error);

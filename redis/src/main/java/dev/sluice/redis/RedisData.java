@@ -179,7 +179,7 @@ final class RedisData implements SharedData, AutoCloseable {
     return topology
         .tried()
         .thenCompose(tried -> attempt(question, System.nanoTime()))
-        .orTimeout(Operators.PATIENCE.toMillis(), TimeUnit.MILLISECONDS)
+        .orTimeout(OperatorCalls.PATIENCE.toMillis(), TimeUnit.MILLISECONDS)
         .exceptionallyCompose(error -> CompletableFuture.<T>failedFuture(StoreFault.of(error)))
         .whenCompleteAsync((answer, error) -> {}, answers);
   }

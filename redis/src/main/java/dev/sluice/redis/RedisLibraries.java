@@ -164,7 +164,7 @@ public final class RedisLibraries implements AutoCloseable {
   }
 
   private <T> T answer(Supplier<CompletionStage<T>> question) {
-    long end = System.nanoTime() + Operators.PATIENCE.toNanos();
+    long end = System.nanoTime() + OperatorCalls.PATIENCE.toNanos();
     while (true) {
       try {
         return RedisRules.await(question.get().toCompletableFuture());

@@ -176,7 +176,7 @@ public final class RedisStoreBuilder {
                   }
                   outside.execute(() -> onFault.accept(fault));
                 });
-    Operators others = new Operators(operators, sender(operators, link(operators)));
+    OperatorCalls others = new OperatorCalls(operators, sender(operators, link(operators)));
     LibraryUse.start(operators, link::usesFunctions);
     others.spread().await(SPREAD_PATIENCE);
     LettuceStore store = new LettuceStore(topology, sender, guard, others, deadline);

@@ -37,7 +37,7 @@ import dev.sluice.server.http.Settings;
 import dev.sluice.store.Store;
 import dev.sluice.traffic.Collector;
 import dev.sluice.traffic.Points;
-import dev.sluice.traffic.Refusal;
+import dev.sluice.traffic.SampledRefusal;
 import dev.sluice.traffic.TopClients;
 import java.io.IOException;
 import java.time.Instant;
@@ -309,7 +309,7 @@ public final class ConsoleRoutes implements AutoCloseable {
                 done -> locksOf(looks.stream().map(CompletableFuture::join).toList()),
                 ctx.blockingTaskExecutor());
     CompletableFuture<TopClients> top = collector.clients().toCompletableFuture();
-    CompletableFuture<List<Refusal>> refusals =
+    CompletableFuture<List<SampledRefusal>> refusals =
         collector.refusals(SAMPLED_REFUSALS).toCompletableFuture();
     return HttpResponse.of(
         CompletableFuture.allOf(locked, top, refusals)
@@ -351,7 +351,7 @@ public final class ConsoleRoutes implements AutoCloseable {
       List<Decision> looks,
       List<Restriction> locked,
       TopClients top,
-      List<Refusal> refusals)
+      List<SampledRefusal> refusals)
       throws IOException {
     Set<String> accounts =
         looks.stream()
@@ -374,7 +374,7 @@ public final class ConsoleRoutes implements AutoCloseable {
     }
     json.writeEndArray();
     json.writeArrayFieldStart("refusals");
-    for (Refusal refusal :
+    for (SampledRefusal refusal :
         refusals.stream()
             .filter(each -> accounts.contains(each.identity()))
             .limit(SHOWN_REFUSALS)

@@ -10,7 +10,7 @@ import com.linecorp.armeria.common.ResponseHeaders;
 import com.linecorp.armeria.server.ServiceRequestContext;
 import dev.sluice.server.http.Replies;
 import dev.sluice.traffic.Collector;
-import dev.sluice.traffic.Refusal;
+import dev.sluice.traffic.SampledRefusal;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.time.Instant;
@@ -153,8 +153,8 @@ final class LiveStream implements AutoCloseable {
     }
   }
 
-  private void sendRefusals(List<Refusal> newestFirst) {
-    List<Refusal> fresh =
+  private void sendRefusals(List<SampledRefusal> newestFirst) {
+    List<SampledRefusal> fresh =
         newestFirst.stream().filter(refusal -> refusal.at().isAfter(newest)).toList();
     if (!fresh.isEmpty()) {
       newest = fresh.get(0).at();
@@ -163,7 +163,7 @@ final class LiveStream implements AutoCloseable {
               "refusals",
               Replies.arrayText(
                   json -> {
-                    for (Refusal refusal : fresh) {
+                    for (SampledRefusal refusal : fresh) {
                       OverviewJson.write(json, refusal);
                     }
                   })));

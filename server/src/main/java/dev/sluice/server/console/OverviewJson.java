@@ -7,7 +7,7 @@ import dev.sluice.server.api.DecisionJson;
 import dev.sluice.traffic.NodeInfo;
 import dev.sluice.traffic.Overview;
 import dev.sluice.traffic.Points;
-import dev.sluice.traffic.Refusal;
+import dev.sluice.traffic.SampledRefusal;
 import dev.sluice.traffic.Tally;
 import dev.sluice.traffic.TopClients;
 import java.io.IOException;
@@ -173,7 +173,7 @@ final class OverviewJson {
     json.writeEndArray();
   }
 
-  static void write(JsonGenerator json, Refusal refusal) throws IOException {
+  static void write(JsonGenerator json, SampledRefusal refusal) throws IOException {
     json.writeStartObject();
     json.writeStringField("at", refusal.at().toString());
     json.writeStringField("node", refusal.node());

@@ -15,7 +15,7 @@ import org.jspecify.annotations.Nullable;
  * @param identity the account that refused it, with secret values hashed
  * @param retryAfterMillis how long to wait; null if waiting does not help
  */
-public record Refusal(
+public record SampledRefusal(
     Instant at,
     String node,
     String rule,
@@ -25,12 +25,12 @@ public record Refusal(
     boolean locked) {
 
   /** The refusal in a decision; empty if no account refused it. */
-  static Optional<Refusal> of(Decision decision, String node, Instant at) {
+  static Optional<SampledRefusal> of(Decision decision, String node, Instant at) {
     return decision.deciding().map(balance -> of(balance, node, at));
   }
 
-  private static Refusal of(Balance balance, String node, Instant at) {
-    return new Refusal(
+  private static SampledRefusal of(Balance balance, String node, Instant at) {
+    return new SampledRefusal(
         at,
         node,
         balance.account().rule(),
@@ -55,15 +55,15 @@ public record Refusal(
   }
 
   /** Reads what a node has written. */
-  public static Optional<Refusal> read(String text) {
+  public static Optional<SampledRefusal> read(String text) {
     return Lines.read(text)
         .filter(words -> words.size() >= 8 && words.get(0).equals("refusal"))
-        .map(Refusal::of)
+        .map(SampledRefusal::of)
         .findFirst();
   }
 
-  private static Refusal of(List<String> words) {
-    return new Refusal(
+  private static SampledRefusal of(List<String> words) {
+    return new SampledRefusal(
         Instant.ofEpochMilli(Lines.number(words, 1)),
         words.get(2),
         words.get(3),

@@ -20,7 +20,7 @@ import java.util.concurrent.TimeoutException;
 import org.jspecify.annotations.Nullable;
 
 /** Everything but decisions: operations of operators, metrics and status pages. Thread-safe. */
-final class Operators implements AutoCloseable {
+final class OperatorCalls implements AutoCloseable {
   /*
    * These operations have their own connection, event loop, queue and time limit, so decisions
    * never wait behind them in this process.
@@ -34,7 +34,7 @@ final class Operators implements AutoCloseable {
   private final EvictionWatch eviction;
   private final RedisData data;
 
-  Operators(Topology topology, Sender sender) {
+  OperatorCalls(Topology topology, Sender sender) {
     this.topology = topology;
     this.sender = sender;
     this.spread = new Spread(topology);
