@@ -2,16 +2,19 @@ package dev.sluice;
 
 import java.time.Instant;
 import java.util.Objects;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A lock in force.
  *
  * @param account the account that is locked
+ * @param since when the lock began; null if the store does not know. Setting a lock by hand begins
+ *     a new one
  * @param until when the lock ends
  * @param reason why: the limit that was exceeded, or the reason that an operator gave
  */
-public record Restriction(Account account, Instant until, String reason) {
-  /** Requires all of them. */
+public record Restriction(Account account, @Nullable Instant since, Instant until, String reason) {
+  /** Requires all of them but the begin. */
   public Restriction {
     Objects.requireNonNull(account, "account");
     Objects.requireNonNull(until, "until");

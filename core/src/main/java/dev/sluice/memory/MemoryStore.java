@@ -21,7 +21,6 @@ import dev.sluice.store.Verdict;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.InstantSource;
-import java.time.temporal.ChronoUnit;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
@@ -304,8 +303,7 @@ public final class MemoryStore implements Store {
             now,
             rows -> {
               rows[0].lockUntil(until, now, reason);
-              Instant end = Instant.EPOCH.plus(until, ChronoUnit.MICROS);
-              return new Restriction(account, end, reason);
+              return new Restriction(account, Vault.instant(now), Vault.instant(until), reason);
             }));
   }
 

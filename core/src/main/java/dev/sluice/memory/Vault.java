@@ -123,12 +123,16 @@ final class Vault {
               row.listed = false;
               locked.remove(row);
             } else if (row.isLocked(now)) {
-              Instant end = Instant.EPOCH.plus(now + row.lockLeft(now), ChronoUnit.MICROS);
-              locks.add(new Restriction(account, end, lock.reason()));
+              Instant end = instant(now + row.lockLeft(now));
+              locks.add(new Restriction(account, instant(lock.from()), end, lock.reason()));
             }
           }
         });
     return locks;
+  }
+
+  static Instant instant(long micros) {
+    return Instant.EPOCH.plus(micros, ChronoUnit.MICROS);
   }
 
   private ConcurrentHashMap<Identity, Row> rows(String rule) {

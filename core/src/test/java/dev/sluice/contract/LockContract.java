@@ -183,6 +183,7 @@ public interface LockContract {
         .containsExactly(
             new Restriction(
                 new Account("signIn", ANN),
+                Scene.START,
                 Scene.START.plus(Duration.ofMinutes(30)),
                 "3 per 30m, then locked for 30m"));
     scene.clock.advance(Duration.ofMinutes(30));
@@ -197,7 +198,11 @@ public interface LockContract {
         Rule.builder("other").by("member").limit(Limit.slidingLog(1, Duration.ofDays(1))).build();
     Limiter limiter = scene.limiter(rule, other);
     Restriction expected =
-        new Restriction(new Account("signIn", ANN), Scene.START.plus(Duration.ofHours(1)), "fraud");
+        new Restriction(
+            new Account("signIn", ANN),
+            Scene.START,
+            Scene.START.plus(Duration.ofHours(1)),
+            "fraud");
 
     assertThat(await(limiter.lockAsync("signIn", ANN, Duration.ofHours(1), "fraud")))
         .containsExactly(expected);
@@ -221,15 +226,19 @@ public interface LockContract {
     Rule rule = signIn().lock(Duration.ofMinutes(30)).build();
     scene.take(rule, 3);
     scene.take(rule, 1);
+    scene.clock.advance(Duration.ofMinutes(1));
 
     await(scene.limiter(rule).lockAsync("signIn", ANN, Duration.ofMinutes(2), "short"));
 
     assertThat(await(scene.limiter(rule).locksAsync(null, 1_000, null)).locks())
         .containsExactly(
             new Restriction(
-                new Account("signIn", ANN), Scene.START.plus(Duration.ofMinutes(2)), "short"));
+                new Account("signIn", ANN),
+                Scene.START.plus(Duration.ofMinutes(1)),
+                Scene.START.plus(Duration.ofMinutes(3)),
+                "short"));
     assertThat(scene.take(rule, 1).restrictedUntil())
-        .hasValue(Scene.START.plus(Duration.ofMinutes(2)));
+        .hasValue(Scene.START.plus(Duration.ofMinutes(3)));
   }
 
   @Test

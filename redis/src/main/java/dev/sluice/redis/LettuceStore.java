@@ -264,7 +264,8 @@ final class LettuceStore implements Store {
               if (guard != null) {
                 guard.fallback().lock(account, until);
               }
-              return new Restriction(account, instant(until), reason);
+              Instant end = instant(until);
+              return new Restriction(account, end.minus(length), end, reason);
             });
   }
 
@@ -310,7 +311,7 @@ final class LettuceStore implements Store {
             .lockOf(account)
             .thenAccept(
                 notice -> {
-                  if (LockIndex.until(notice) <= sender.estimatedNow()) {
+                  if (LockIndex.Notice.of(notice).until() <= sender.estimatedNow()) {
                     fallback.lift(account, true);
                   }
                 });

@@ -31,6 +31,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Function;
 import java.util.function.Supplier;
+import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
@@ -62,7 +63,8 @@ final class LockIndex {
   private static final Duration RETRY_PAUSE = Duration.ofMillis(250);
   private static final Set<String> PASSING =
       Set.of("connection", "disconnected", "readonly", "clusterdown", "loading", "masterdown");
-  private static final Pattern NOTICE = Pattern.compile("\\d{1,16} \\S{0,4096}");
+  private static final Pattern NOTICE =
+      Pattern.compile("(\\d{1,16}) ([^\\s&]{0,4096})(?:&(\\d{1,16}))?");
   private static final CompletableFuture<?>[] NONE = {};
 
   private final Topology topology;
@@ -99,22 +101,38 @@ final class LockIndex {
     }
   }
 
-  /** The end of a lock by its notice (see locks.lua), or 0 if the notice is invalid. */
-  static long until(@Nullable String notice) {
-    return notice != null && NOTICE.matcher(notice).matches()
-        ? Long.parseLong(notice.substring(0, notice.indexOf(' ')))
-        : 0;
-  }
+  /**
+   * What a notice says of a lock (see locks.lua).
+   *
+   * @param until its end, or 0 if there is no valid notice
+   * @param since its begin; null if the notice does not say
+   */
+  record Notice(long until, String reason, @Nullable Instant since) {
+    private static final Notice NONE = new Notice(0, "", null);
 
-  /** The reason of a lock by its notice (see locks.lua), or empty if the notice is invalid. */
-  static String reason(@Nullable String notice) {
-    if (until(notice) == 0 || notice == null) {
-      return "";
+    static Notice of(@Nullable String text) {
+      if (text == null) {
+        return NONE;
+      }
+      Matcher found = NOTICE.matcher(text);
+      return found.matches()
+          ? new Notice(
+              Long.parseLong(found.group(1)),
+              decoded(found.group(2)),
+              found.group(3) == null ? null : instant(Long.parseLong(found.group(3))))
+          : NONE;
     }
-    try {
-      return URLDecoder.decode(notice.substring(notice.indexOf(' ') + 1), StandardCharsets.UTF_8);
-    } catch (IllegalArgumentException notOurs) {
-      return "";
+
+    private static String decoded(String reason) {
+      try {
+        return URLDecoder.decode(reason, StandardCharsets.UTF_8);
+      } catch (IllegalArgumentException notOurs) {
+        return "";
+      }
+    }
+
+    Restriction complete(Restriction lock) {
+      return new Restriction(lock.account(), since, lock.until(), reason);
     }
   }
 
@@ -194,10 +212,7 @@ final class LockIndex {
                     page.locks().stream()
                         .map(
                             lock ->
-                                new Restriction(
-                                    lock.account(),
-                                    lock.until(),
-                                    reason(notices.get(noticeKey(lock.account())))))
+                                Notice.of(notices.get(noticeKey(lock.account()))).complete(lock))
                         .toList();
                 return new LockPage(locks, page.total(), page.next());
               });
@@ -373,7 +388,7 @@ final class LockIndex {
       if (search.rule != null) {
         search.total.incrementAndGet();
       }
-      Restriction lock = new Restriction(account, instant((long) until), "");
+      Restriction lock = new Restriction(account, null, instant((long) until), "");
       if (Place.of(lock).compareTo(search.from) > 0 && found.size() <= search.limit) {
         found.add(lock);
       }

@@ -92,7 +92,7 @@ final class ReplicaLocks {
               List<Balance> balances = new ArrayList<>();
               for (int i = 0; i < looks.size(); i++) {
                 Charge charge = plan.charges().get(i);
-                long until = LockIndex.until(looks.get(i).join());
+                long until = LockIndex.Notice.of(looks.get(i).join()).until();
                 long left = until - storeMicros.getAsLong();
                 if (left <= 0 || until != confirmed(charge.account())) {
                   return null;

@@ -2,7 +2,8 @@
 --
 -- Index:  s2:{tag}:locks, a sorted set; score = the end of the lock, member = rule:identity of the
 --         account, with ! behind it if the rule is colocated
--- Notice: key!lock, "end reason", while the lock lasts, for lists and for reads from a replica
+-- Notice: key!lock, "end reason&begin", while the lock lasts, for lists and for reads from a replica. The reason
+--         is percent-encoded, so it has no & itself
 -- Refund: a message on the channel s2:refunds: + or - (colocated or not), then rule:identity
 --
 -- All accounts of a partition share the index. While its slot moves to another node, the index and an
@@ -57,7 +58,8 @@ end
 
 local function announce_lock(row, reason)
   local till, key = row.lock.till, keys[row[PLACE]]
-  unless_away('SET', key .. '!lock', text(till) .. ' ' .. reason, 'PX', text(ceil_div(till - now, 1000) + 1000))
+  local notice = text(till) .. ' ' .. reason .. '&' .. text(row.lock.from)
+  unless_away('SET', key .. '!lock', notice, 'PX', text(ceil_div(till - now, 1000) + 1000))
   local index, member = index_of(key)
   keep_until(index, member, till, SLACK)
 end

@@ -296,11 +296,11 @@ class ForeignValuesIT {
       String key = Keyspace.lockKey(Keyspace.UNKEYED.key(ann));
       server.command("SET", key, notice, "PX", "100000");
       assertThat(store.locks(null, 10, null).toCompletableFuture().join().locks())
-          .containsExactly(new Restriction(ann, lock.until(), ""));
+          .containsExactly(new Restriction(ann, null, lock.until(), ""));
       server.command("DEL", key);
       server.command("RPUSH", key, notice);
       assertThat(store.locks(null, 10, null).toCompletableFuture().join().locks())
-          .containsExactly(new Restriction(ann, lock.until(), ""));
+          .containsExactly(new Restriction(ann, null, lock.until(), ""));
       assertThat(store.lift(ann, false).toCompletableFuture().join()).isTrue();
     }
   }

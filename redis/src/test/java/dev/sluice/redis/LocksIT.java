@@ -183,7 +183,7 @@ class LocksIT {
       Restriction lock = await(store.lock(ann, HOUR, "fraud"));
       server.command("DEL", Keyspace.lockKey(Keyspace.UNKEYED.key(ann)));
       assertThat(await(store.locks(null, 10, null)).locks())
-          .containsExactly(new Restriction(ann, lock.until(), ""));
+          .containsExactly(new Restriction(ann, null, lock.until(), ""));
     }
   }
 
@@ -210,6 +210,7 @@ class LocksIT {
           expected.add(
               new Restriction(
                   new Account(rule, who, rule.equals("together")),
+                  Instant.EPOCH.plus(until, ChronoUnit.MICROS).minus(HOUR),
                   Instant.EPOCH.plus(until, ChronoUnit.MICROS),
                   denied.balances().get(0).limit() + ", then locked for 1h"));
         }

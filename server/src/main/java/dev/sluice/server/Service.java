@@ -124,7 +124,7 @@ public final class Service implements AutoCloseable {
     this.console =
         settings.console()
             ? new ConsoleRoutes(
-                edge,
+                edge.limiter(),
                 store,
                 meters::locks,
                 settings,

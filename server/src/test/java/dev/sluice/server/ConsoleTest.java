@@ -38,7 +38,6 @@ import org.junit.jupiter.params.provider.ValueSource;
 /** What the console answers, and whom. */
 class ConsoleTest {
   private static final Duration LONG = Duration.ofSeconds(10);
-  private static final String SESSION = "/console/api/session";
   private static final String RULES =
       """
       facets:
@@ -101,29 +100,20 @@ class ConsoleTest {
 
   // ---- Signing in -----------------------------------------------------------------------------
 
-  private HttpRequest.Builder fromPage(String method, String path, String body) {
-    return sluice
-        .request(method, path)
-        .method(method, HttpRequest.BodyPublishers.ofString(body))
-        .header("Content-Type", "application/json")
-        .header("Sec-Fetch-Site", "same-origin");
-  }
-
   private Sluice.Answer signIn(String token) {
-    return sluice.send(fromPage("POST", SESSION, "{\"token\": \"%s\"}".formatted(token)));
+    return ConsoleSession.signIn(sluice, token);
   }
 
   private String cookie(String token) {
-    String set = signIn(token).header("set-cookie");
-    return set.substring(0, set.indexOf(';'));
+    return ConsoleSession.begin(sluice, token).cookie();
   }
 
   private Sluice.Answer get(String path, String cookie) {
-    return sluice.send(sluice.request("GET", "/console/api/" + path).header("Cookie", cookie));
+    return new ConsoleSession(sluice, cookie).get(path);
   }
 
   private Sluice.Answer change(String method, String path, String body, String cookie) {
-    return sluice.send(fromPage(method, "/console/api/" + path, body).header("Cookie", cookie));
+    return new ConsoleSession(sluice, cookie).change(method, path, body);
   }
 
   @Test
@@ -174,6 +164,7 @@ class ConsoleTest {
             "locks",
             "overrides",
             "rules",
+            "rule-names",
             "audit",
             "audit/export?format=csv")) {
       assertThat(get(path, "sluice-session=" + "0".repeat(64)).status()).as(path).isEqualTo(401);

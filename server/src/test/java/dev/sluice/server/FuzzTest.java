@@ -132,7 +132,7 @@ class FuzzTest {
   @Test
   void placesInTheListOfLocks() {
     Restriction lock =
-        new Restriction(new Account("r", Identity.of("a", "b")), Instant.now(), "why");
+        new Restriction(new Account("r", Identity.of("a", "b")), null, Instant.now(), "why");
 
     Mutator.feedText(
         "LockPage.Place.after",

@@ -23,6 +23,7 @@ import dev.sluice.server.api.DecisionJson;
 import dev.sluice.server.api.ReceiptKeys;
 import dev.sluice.server.http.BadInput;
 import dev.sluice.server.http.Body;
+import dev.sluice.server.http.Query;
 import dev.sluice.server.http.Replies;
 import dev.sluice.server.http.StoreAway;
 import dev.sluice.store.Store;
@@ -40,7 +41,6 @@ import java.util.function.BiFunction;
 import java.util.function.Function;
 import java.util.function.Predicate;
 import java.util.stream.Collectors;
-import org.jspecify.annotations.Nullable;
 
 /**
  * The admin routes: rules, accounts and locks. {@link Doorkeeper} has checked the operator before.
@@ -158,7 +158,7 @@ public final class AdminRoutes {
 
   /** {@code GET /v1/locks?rule=&limit=&after=}. */
   public HttpResponse locks(ServiceRequestContext ctx, HttpRequest request, Operator operator) {
-    int limit = limit(ctx.queryParam("limit"));
+    int limit = Query.limit(ctx, DEFAULT_PAGE, LockPage.LARGEST);
     String rule = ctx.queryParam("rule");
     if (rule != null && edge.limiter().rules().find(rule) == null) {
       throw new BadInput(List.of(CheckRequest.unknown(rule, edge.limiter().rules())), true);
@@ -179,20 +179,6 @@ public final class AdminRoutes {
                         })));
   }
 
-  private static int limit(@Nullable String text) {
-    if (text == null) {
-      return DEFAULT_PAGE;
-    }
-    boolean number = text.matches("[0-9]{1,9}");
-    if (!number) {
-      throw new BadInput(
-          "limit: %s (expected: 1 to %d)".formatted(Text.quoted(text), LockPage.LARGEST));
-    }
-    int limit = Integer.parseInt(text);
-    LockPage.checkLimit(limit);
-    return limit;
-  }
-
   private static void write(JsonGenerator json, List<Restriction> locks) throws IOException {
     json.writeArrayFieldStart("locks");
     for (Restriction lock : locks) {
@@ -200,6 +186,7 @@ public final class AdminRoutes {
       json.writeStringField("rule", lock.account().rule());
       DecisionJson.writeIdentity(json, lock.account().identity());
       json.writeNumberField("restrictedUntil", lock.restrictedUntil().toEpochMilli());
+      json.writeStringField("since", lock.since() == null ? null : lock.since().toString());
       json.writeStringField("until", lock.until().toString());
       json.writeStringField("reason", lock.reason());
       json.writeEndObject();

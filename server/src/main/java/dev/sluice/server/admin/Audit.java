@@ -13,6 +13,7 @@ import dev.sluice.Identity;
 import dev.sluice.internal.Percent;
 import dev.sluice.internal.Text;
 import dev.sluice.server.http.BadInput;
+import dev.sluice.server.http.Query;
 import dev.sluice.server.http.Replies;
 import dev.sluice.store.SharedData;
 import java.io.IOException;
@@ -187,7 +188,7 @@ public final class Audit {
 
   /** {@code GET /v1/audit?q=&limit=&after=}: newest first. */
   public HttpResponse list(ServiceRequestContext ctx, HttpRequest request, Operator operator) {
-    int limit = limit(ctx.queryParam("limit"));
+    int limit = Query.limit(ctx, DEFAULT_PAGE, PAGE);
     return HttpResponse.of(
         find(wanted(ctx), limit, after(ctx))
             .thenApply(
@@ -203,18 +204,6 @@ public final class Audit {
                               "next",
                               found.size() < limit ? null : found.get(found.size() - 1).id());
                         })));
-  }
-
-  private static int limit(@Nullable String text) {
-    if (text == null) {
-      return DEFAULT_PAGE;
-    }
-    if (!text.matches("[0-9]{1,4}")
-        || Integer.parseInt(text) < 1
-        || Integer.parseInt(text) > PAGE) {
-      throw new BadInput("limit: %s (expected: 1 to %,d)".formatted(Text.quoted(text), PAGE));
-    }
-    return Integer.parseInt(text);
   }
 
   private static @Nullable String after(ServiceRequestContext ctx) {

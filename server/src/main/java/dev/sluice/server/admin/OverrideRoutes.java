@@ -21,6 +21,7 @@ import dev.sluice.server.api.CallerFacets;
 import dev.sluice.server.api.CheckRequest;
 import dev.sluice.server.http.BadInput;
 import dev.sluice.server.http.Body;
+import dev.sluice.server.http.Query;
 import dev.sluice.server.http.Replies;
 import java.io.IOException;
 import java.io.StringWriter;
@@ -33,7 +34,6 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.CompletionStage;
-import org.jspecify.annotations.Nullable;
 
 /** The routes of overrides that operators make at run time. */
 public final class OverrideRoutes {
@@ -58,7 +58,7 @@ public final class OverrideRoutes {
   public HttpResponse list(ServiceRequestContext ctx, HttpRequest request, Operator operator) {
     String wanted = ctx.queryParam("q") == null ? "" : ctx.queryParam("q").toLowerCase(Locale.ROOT);
     String after = ctx.queryParam("after");
-    int limit = limit(ctx.queryParam("limit"));
+    int limit = Query.limit(ctx, DEFAULT_PAGE, PAGE);
     List<KeptOverride> matching =
         overrides.all().stream().filter(each -> contains(each, wanted)).toList();
     int from = 0;
@@ -92,18 +92,6 @@ public final class OverrideRoutes {
         || (each.rule() + ' ' + each.reason() + ' ' + each.by() + ' ' + each.text())
             .toLowerCase(Locale.ROOT)
             .contains(wanted);
-  }
-
-  private static int limit(@Nullable String text) {
-    if (text == null) {
-      return DEFAULT_PAGE;
-    }
-    if (!text.matches("[0-9]{1,4}")
-        || Integer.parseInt(text) < 1
-        || Integer.parseInt(text) > PAGE) {
-      throw new BadInput("limit: %s (expected: 1 to %,d)".formatted(Text.quoted(text), PAGE));
-    }
-    return Integer.parseInt(text);
   }
 
   /** Writes the members of an override. */

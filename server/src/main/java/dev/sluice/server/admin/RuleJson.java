@@ -13,10 +13,10 @@ import java.util.Locale;
 import java.util.Map;
 
 /** Writes a rule as JSON, with the keys of the rule file. Secret values are left out. */
-final class RuleJson {
+public final class RuleJson {
   private RuleJson() {}
 
-  static void write(JsonGenerator json, Rule rule, Rules rules) throws IOException {
+  public static void write(JsonGenerator json, Rule rule, Rules rules) throws IOException {
     json.writeStringField("name", rule.name());
     json.writeArrayFieldStart("by");
     for (String identity : rule.by()) {

@@ -22,6 +22,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.ScheduledFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Supplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -42,6 +43,7 @@ final class LiveStream implements AutoCloseable {
   private final Collector collector;
   private final Replies.Body overview;
   private final Set<Stream> streams = ConcurrentHashMap.newKeySet();
+  private final AtomicInteger open = new AtomicInteger();
   private final ScheduledExecutorService thread =
       Executors.newSingleThreadScheduledExecutor(LiveStream::daemon);
   private long ticks;
@@ -108,7 +110,8 @@ final class LiveStream implements AutoCloseable {
    * @param session whether its session goes on
    */
   HttpResponse open(ServiceRequestContext ctx, Supplier<CompletionStage<Boolean>> session) {
-    if (streams.size() >= MOST) {
+    if (open.incrementAndGet() > MOST) {
+      open.decrementAndGet();
       return Replies.problem(
           HttpStatus.SERVICE_UNAVAILABLE,
           "live data: %d pages are open already (expected: at most %d)".formatted(MOST, MOST));
@@ -122,7 +125,14 @@ final class LiveStream implements AutoCloseable {
             .build());
     Stream stream = new Stream(response, session);
     streams.add(stream);
-    var unused = response.whenComplete().whenComplete((done, error) -> streams.remove(stream));
+    var unused =
+        response
+            .whenComplete()
+            .whenComplete(
+                (done, error) -> {
+                  streams.remove(stream);
+                  open.decrementAndGet();
+                });
     stream.send(overviewEvent());
     return response;
   }

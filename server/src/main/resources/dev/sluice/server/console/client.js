@@ -1,10 +1,12 @@
 // One client: every account, what is left, its locks and overrides, and what it was refused lately.
 
-import { badge, bar, button, card, chips, clientLink, countdown, el, emptyState, fill, foreign, moment, table } from "./dom.js";
+import { badge, bar, button, card, chips, clientLink, countdown, el, emptyState, fill, foreign, moment, pager, since, table } from "./dom.js";
 import { get, path } from "./api.js";
 import { liftLock, resetAccount, setLock, setOverride } from "./dialogs.js";
 import { overrideTable } from "./overridelist.js";
 import { duration, identityWords, number, percent, serverNow } from "./format.js";
+
+const PAGE_SIZE = 50;
 
 export function client(page, params) {
   const identity = params.get("identity") ?? "";
@@ -12,6 +14,7 @@ export function client(page, params) {
   fill(page.heading, el("span", { class: "sr-only", text: "Client " }), chips(identity, { whole: true }));
   const summary = el("p", { class: "muted client-summary" });
   const accounts = el("div", {});
+  const pages = pager(() => reload());
   const overrides = el("div", {});
   const refusals = el("div", {});
   page.tools.append(el("a", { class: "button quiet", href: "#/clients" }, "All clients"));
@@ -19,16 +22,18 @@ export function client(page, params) {
     page.tools.append(button("Override", () => setOverride({ identity }, () => reload())), button("Lock", () => setLock({ identity }, () => reload()), { kind: "danger-text" }));
   }
   page.content.append(summary,
-    card("Accounts", { note: "every rule in force that counts this client" }, accounts),
+    card("Accounts", { note: "every rule in force that counts this client" }, accounts, pages.element),
     card("Overrides", {}, overrides),
     card("Refused lately", { note: "a sample, of the last hour" }, refusals));
 
   const reload = page.every(4_000, async (signal) => {
-    const found = await get(path("client", { identity }), signal);
+    const found = await get(path("client", { identity, limit: PAGE_SIZE, after: pages.after }), signal);
     fill(summary, found.calls > 0
       ? `${number(found.calls)} calls in the last ten minutes, ${number(found.denied)} refused (${percent(Math.min(1, found.denied / found.calls))}).`
       : "Not among the busiest clients of the last ten minutes.");
     fill(accounts, accountTable(found.accounts, page.mayChange, () => reload()));
+    const shown = new Set(found.accounts.map((one) => one.rule)).size;
+    pages.show({ total: found.rules, next: found.next, size: shown, pageSize: PAGE_SIZE, one: "rule", many: "rules" });
     fill(overrides, overrideTable({ rows: found.overrides ?? [], caption: "Overrides of this client", mayChange: page.mayChange, done: () => reload(),
       empty: emptyState("The limits of the rules hold", ["Choose Override to give this client other limits for some time."]) }));
     fill(refusals, refusalTable(found.refusals ?? []));
@@ -59,7 +64,7 @@ function accountTable(accounts, mayChange, done) {
       { name: "May call in", number: true, cell: (one) => (one.retryAfterMs === null ? "never" : one.retryAfterMs > 0 ? countdown(at + one.retryAfterMs, "now") : el("span", { class: "muted", text: "now" })) },
       { name: "All back in", number: true, cell: (one) => (one.resetAfterMs > 0 ? countdown(at + one.resetAfterMs, "now") : el("span", { class: "muted", text: "now" })) },
       { name: "Lock", cell: (one) => (one.locked && one.isFirst
-        ? el("span", { class: "stack" }, el("span", {}, badge("locked", "bad"), " ", countdown(one.lockedUntil)), one.reason ? el("span", { class: "muted" }, foreign(one.reason)) : null)
+        ? el("span", { class: "stack" }, el("span", {}, badge("locked", "bad"), " ", countdown(one.lockedUntil)), one.lockedSince ? el("span", { class: "muted" }, "since ", since(one.lockedSince)) : null, one.reason ? el("span", { class: "muted" }, foreign(one.reason)) : null)
         : el("span", { class: "muted", text: one.isFirst ? "none" : "" })) },
       ...(mayChange ? [{ name: "Change", quiet: true, class: "row-actions", cell: (one) => (one.isFirst ? [
         one.locked ? button("Lift", () => liftLock(one, done), { kind: "small", key: `lift ${name(one)}`, describe: `Lift the lock of ${one.rule}` }) : null,

@@ -101,7 +101,7 @@ export function newLock(done) {
 
 function ruleNames() {
   const list = el("datalist", { id: "rule-names" });
-  get("rules").then(({ rules }) => fill(list, rules.map((one) => el("option", { value: one.name }))), () => {});
+  get("rule-names").then(({ names }) => fill(list, names.map((name) => el("option", { value: name }))), () => {});
   return list;
 }
 
@@ -115,7 +115,7 @@ function accountChoice(identity, rule, known = []) {
     return { ...choice, element: target(rule, identity) };
   }
   const place = el("div", { class: "choose-account" }, el("p", { class: "muted", text: "Looking for the rules of this client…" }));
-  get(path("client", { identity })).then(({ accounts: found }) => {
+  get(path("client", { identity, limit: 200 })).then(({ accounts: found }) => {
     accounts = accountsOf(found);
     fill(select, accounts.map((one) => el("option", {}, `${one.rule}: ${facets(one.identity).map((facet) => facet.name).join("+")}, ${one.limits.map((limit) => limit.limit).join("; ")}`)));
     fill(place, chips(identity, { whole: true }), accounts.length === 0

@@ -340,6 +340,7 @@ public class SluiceEndpoint {
   private static Map<String, Object> json(Restriction lock) {
     Map<String, Object> json = json("rule", lock.account().rule());
     json.put("identity", lock.account().identity().toString());
+    json.put("since", lock.since() == null ? null : lock.since().toString());
     json.put("until", lock.until().toString());
     json.put("reason", lock.reason());
     return json;
