@@ -5,10 +5,12 @@ import dev.sluice.internal.Text;
 import java.nio.charset.StandardCharsets;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
+import java.util.ArrayList;
 import java.util.Base64;
 import java.util.Collection;
+import java.util.Comparator;
 import java.util.List;
-import java.util.Map;
+import java.util.PriorityQueue;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -21,6 +23,11 @@ import org.jspecify.annotations.Nullable;
 public record LockPage(List<Restriction> locks, long total, @Nullable String next) {
   /** The most locks that one page can hold. */
   public static final int LARGEST = 1_000;
+
+  /** The order of {@link Place}, without making one for each lock. */
+  private static final Comparator<Restriction> BY_PLACE =
+      Comparator.comparingLong(LockPage::untilMicros)
+          .thenComparing(lock -> lock.account().toString());
 
   /** Copies the locks. */
   public LockPage {
@@ -36,15 +43,24 @@ public record LockPage(List<Restriction> locks, long total, @Nullable String nex
    * @param limit the size of a page
    */
   public static LockPage of(Collection<Restriction> behind, long total, int limit) {
-    List<Restriction> sorted =
-        behind.stream()
-            .map(lock -> Map.entry(Place.of(lock), lock))
-            .sorted(Map.Entry.comparingByKey())
-            .limit(limit)
-            .map(Map.Entry::getValue)
-            .toList();
+    // Only the locks of the page are sorted: an operator who reads all pages asks for each of them.
+    PriorityQueue<Restriction> earliest = new PriorityQueue<>(BY_PLACE.reversed());
+    for (Restriction lock : behind) {
+      if (earliest.size() < limit) {
+        earliest.add(lock);
+      } else if (BY_PLACE.compare(lock, earliest.element()) < 0) {
+        earliest.remove();
+        earliest.add(lock);
+      }
+    }
+    List<Restriction> sorted = new ArrayList<>(earliest);
+    sorted.sort(BY_PLACE);
     boolean more = behind.size() > limit;
     return new LockPage(sorted, total, more ? Place.of(sorted.get(limit - 1)).toString() : null);
+  }
+
+  private static long untilMicros(Restriction lock) {
+    return ChronoUnit.MICROS.between(Instant.EPOCH, lock.until());
   }
 
   /** Throws if a page size is out of range. */
@@ -66,8 +82,13 @@ public record LockPage(List<Restriction> locks, long total, @Nullable String nex
 
     /** The position of a lock. */
     public static Place of(Restriction lock) {
-      return new Place(
-          ChronoUnit.MICROS.between(Instant.EPOCH, lock.until()), lock.account().toString());
+      return new Place(LockPage.untilMicros(lock), lock.account().toString());
+    }
+
+    /** Whether a lock comes after this position. */
+    public boolean isBefore(Restriction lock) {
+      int byEnd = Long.compare(untilMicros, LockPage.untilMicros(lock));
+      return byEnd != 0 ? byEnd < 0 : account.compareTo(lock.account().toString()) < 0;
     }
 
     /** The position before the first lock that ends at a time. */

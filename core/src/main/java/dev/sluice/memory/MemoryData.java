@@ -24,13 +24,19 @@ final class MemoryData implements SharedData {
 
   private final InstantSource clock;
   private final Map<String, Value> values = new HashMap<>();
-  private final Map<String, Entries> maps = new HashMap<>();
+  private final Map<String, Versioned> maps = new HashMap<>();
   private final Map<String, Map<String, Value>> groups = new HashMap<>();
   private final Map<String, Log> logs = new HashMap<>();
   private long changes;
 
   /** A text with an end. */
   private record Value(String text, Instant until) {}
+
+  /** A map and the number of its last change. */
+  private static final class Versioned {
+    private final Map<String, String> values = new HashMap<>();
+    private long version;
+  }
 
   private static final class Log {
     private final Deque<Entry> entries = new ArrayDeque<>();
@@ -121,12 +127,12 @@ final class MemoryData implements SharedData {
     return done(
         () -> {
           SharedData.check(map, value);
-          Map<String, String> entries = new HashMap<>(entriesOf(map).values());
-          if (entries.size() >= most && !entries.containsKey(key)) {
+          Versioned entries = maps.computeIfAbsent(map, unknown -> new Versioned());
+          if (entries.values.size() >= most && !entries.values.containsKey(key)) {
             return false;
           }
-          entries.put(key, value);
-          maps.put(map, new Entries(++changes, entries));
+          entries.values.put(key, value);
+          entries.version = ++changes;
           return true;
         });
   }
@@ -135,27 +141,33 @@ final class MemoryData implements SharedData {
   public CompletionStage<Boolean> removeEntry(String map, String key) {
     return done(
         () -> {
-          Map<String, String> entries = new HashMap<>(entriesOf(map).values());
-          if (entries.remove(key) == null) {
+          Versioned entries = maps.get(map);
+          if (entries == null || entries.values.remove(key) == null) {
             return false;
           }
-          maps.put(map, new Entries(++changes, entries));
+          entries.version = ++changes;
           return true;
         });
   }
 
-  private Entries entriesOf(String map) {
-    return maps.getOrDefault(map, new Entries(0, Map.of()));
-  }
-
   @Override
   public CompletionStage<Entries> entries(String map) {
-    return done(() -> entriesOf(map));
+    return done(
+        () -> {
+          Versioned entries = maps.get(map);
+          return entries == null
+              ? new Entries(0, Map.of())
+              : new Entries(entries.version, entries.values);
+        });
   }
 
   @Override
   public CompletionStage<Long> version(String map) {
-    return done(() -> entriesOf(map).version());
+    return done(
+        () -> {
+          Versioned entries = maps.get(map);
+          return entries == null ? 0 : entries.version;
+        });
   }
 
   @Override

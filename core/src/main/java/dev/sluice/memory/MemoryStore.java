@@ -314,7 +314,7 @@ public final class MemoryStore implements Store {
     List<Restriction> all = vault.locks(now());
     all.removeIf(lock -> rule != null && !rule.equals(lock.account().rule()));
     int total = all.size();
-    all.removeIf(lock -> LockPage.Place.of(lock).compareTo(from) <= 0);
+    all.removeIf(lock -> !from.isBefore(lock));
     return CompletableFuture.completedFuture(LockPage.of(all, total, limit));
   }
 

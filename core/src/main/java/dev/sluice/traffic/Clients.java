@@ -17,8 +17,8 @@ final class Clients {
   /*
    * A client is the identity of an account, as the store keeps it: secret values are hashed.
    *
-   * Deciding threads only put samples into a bounded buffer; one background thread moves them to a
-   * sketch of frequent items. Above SAMPLES an interval, one call in `every` is sampled, and counts
+   * Deciding threads only put samples into a bounded buffer, as they are; one background thread makes
+   * texts of their identities and moves them to a sketch of frequent items. Above SAMPLES an interval, one call in `every` is sampled, and counts
    * `every` times. If a burst fills the buffer before `every` has followed, the rest is not sampled.
    *
    * There are two sketches, of the current five minutes and of those before.
@@ -26,7 +26,7 @@ final class Clients {
    * The sketches are not serialized: datasketches-memory refuses JDKs that it does not know, such as
    * 25. Nodes share the most frequent items instead, and `Top` adds them up.
    */
-  static final int SAMPLES = 16_384;
+  static final int SAMPLES = 8_192;
   static final int SKETCH_SIZE = 1_024;
   static final int SHARED = 200;
   private static final int INTERVALS = 150; // of two seconds
@@ -41,8 +41,8 @@ final class Clients {
   private long counted;
   private int intervals;
 
-  /** The identities of one call, and for how many calls it stands. */
-  private record Sample(Set<String> identities, int weight) {}
+  /** The balances of one call, and for how many calls it stands. */
+  private record Sample(List<Balance> balances, int weight) {}
 
   /**
    * A client.
@@ -57,7 +57,7 @@ final class Clients {
     calls.increment();
     int weight = every;
     if (weight == 1 || ThreadLocalRandom.current().nextInt(weight) == 0) {
-      boolean unused = buffer.offer(new Sample(identities(decision.balances()), weight));
+      boolean unused = buffer.offer(new Sample(decision.balances(), weight));
     }
   }
 
@@ -77,7 +77,7 @@ final class Clients {
     List<Sample> samples = new ArrayList<>();
     buffer.drainTo(samples);
     for (Sample sample : samples) {
-      for (String identity : sample.identities) {
+      for (String identity : identities(sample.balances)) {
         current.update(identity, sample.weight);
       }
     }

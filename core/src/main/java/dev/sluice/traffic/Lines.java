@@ -13,6 +13,9 @@ final class Lines {
    */
   private static final String EMPTY = "-";
 
+  /** Of a number, so that none is too large. */
+  private static final int MOST_DIGITS = 18;
+
   private final StringBuilder text = new StringBuilder();
 
   /** Adds a line. */
@@ -57,7 +60,18 @@ final class Lines {
   /** A number of a line; 0 if it is none. */
   static long number(List<String> words, int index) {
     String word = index < words.size() ? words.get(index) : "";
-    return word.matches("\\d{1,18}") ? Long.parseLong(word) : 0;
+    if (word.isEmpty() || word.length() > MOST_DIGITS) {
+      return 0;
+    }
+    long number = 0;
+    for (int i = 0; i < word.length(); i++) {
+      char digit = word.charAt(i);
+      if (digit < '0' || digit > '9') {
+        return 0;
+      }
+      number = 10 * number + (digit - '0');
+    }
+    return number;
   }
 
   /** A word of a line; empty if there is none. */

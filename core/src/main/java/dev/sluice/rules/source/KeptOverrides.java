@@ -26,6 +26,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Consumer;
+import java.util.function.Predicate;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -169,11 +170,22 @@ public final class KeptOverrides implements AutoCloseable {
     return layer;
   }
 
-  /** Why overrides have no effect, by their ids: no such rule, or they do not fit it. */
-  public Map<String, String> unused() {
-    Map<String, String> unused = new HashMap<>();
-    layers.forEach(layer -> unused.putAll(layer.merged.unused));
-    return unused;
+  /** The overrides that have an effect and name facet values for which this is true. */
+  public List<KeptOverride> inForce(Predicate<Map<String, String>> when) {
+    return known.all.stream()
+        .filter(each -> layers.stream().anyMatch(layer -> layer.has(each, when)))
+        .toList();
+  }
+
+  /** Why an override has no effect: no such rule, or it does not fit it; null if it has one. */
+  public @Nullable String whyUnused(String id) {
+    for (Layer layer : layers) {
+      String why = layer.merged.unused.get(id);
+      if (why != null) {
+        return why;
+      }
+    }
+    return null;
   }
 
   // ---- When overrides last applied ------------------------------------------------------------
@@ -231,13 +243,18 @@ public final class KeptOverrides implements AutoCloseable {
    * The rules of a source together with the overrides.
    *
    * @param ids by rule, the ids of the overrides that come first in it
+   * @param fitted by id, the overrides that have an effect
    */
   private record Merged(
       Rules base,
       Known known,
       Rules rules,
       Map<String, List<String>> ids,
+      Map<String, Fitted> fitted,
       Map<String, String> unused) {}
+
+  /** An override as part of its rule. */
+  private record Fitted(KeptOverride override, Rule.Special special) {}
 
   private final class Layer implements RuleSource {
     private final RuleSource source;
@@ -246,7 +263,12 @@ public final class KeptOverrides implements AutoCloseable {
 
     Layer(RuleSource source) {
       this.source = source;
-      this.merged = merge(source.rules(), known);
+      this.merged = merge(source.rules(), known, Map.of());
+    }
+
+    boolean has(KeptOverride override, Predicate<Map<String, String>> when) {
+      Fitted fitted = merged.fitted.get(override.id());
+      return fitted != null && when.test(fitted.special.when());
     }
 
     /** Usually nothing has changed. If it has, one caller merges; meanwhile others go on. */
@@ -265,20 +287,24 @@ public final class KeptOverrides implements AutoCloseable {
       return merged.rules;
     }
 
+    /** Usually one override has changed; the others are not parsed again. */
+    @SuppressWarnings("ReferenceEquality") // equal rules that are others are rare
     void renew() {
       if (merging.tryLock()) {
         try {
           noteApplied();
-          merged = merge(source.rules(), known);
+          Rules base = source.rules();
+          merged = merge(base, known, base == merged.base ? merged.fitted : Map.of());
         } finally {
           merging.unlock();
         }
       }
     }
 
-    private Merged merge(Rules base, Known overrides) {
+    private Merged merge(Rules base, Known overrides, Map<String, Fitted> before) {
       Map<String, List<Rule.Special>> specials = new LinkedHashMap<>();
       Map<String, List<String>> ids = new HashMap<>();
+      Map<String, Fitted> fitted = new HashMap<>();
       Map<String, String> unused = new HashMap<>();
       for (KeptOverride each : overrides.all) {
         Rule rule = base.find(each.rule());
@@ -287,15 +313,20 @@ public final class KeptOverrides implements AutoCloseable {
           continue;
         }
         try {
-          Rule.Special special = each.in(rule, base);
-          specials.computeIfAbsent(rule.name(), name -> new ArrayList<>()).add(special);
+          Fitted same = before.get(each.id());
+          Fitted fit =
+              same != null && same.override.equals(each)
+                  ? same
+                  : new Fitted(each, each.in(rule, base));
+          fitted.put(each.id(), fit);
+          specials.computeIfAbsent(rule.name(), name -> new ArrayList<>()).add(fit.special);
           ids.computeIfAbsent(rule.name(), name -> new ArrayList<>()).add(each.id());
         } catch (IllegalArgumentException unfit) {
           unused.put(each.id(), String.valueOf(unfit.getMessage()));
         }
       }
       if (specials.isEmpty()) {
-        return new Merged(base, overrides, base, Map.of(), unused);
+        return new Merged(base, overrides, base, Map.of(), Map.of(), unused);
       }
       List<Rule> rules = new ArrayList<>();
       for (Rule rule : base.all()) {
@@ -303,7 +334,7 @@ public final class KeptOverrides implements AutoCloseable {
         rules.add(more == null ? rule : rule.withOverridesFirst(more));
       }
       Rules together = Rules.open(rules, base.facets().values()).warning(base.warnings());
-      return new Merged(base, overrides, together, ids, unused);
+      return new Merged(base, overrides, together, ids, fitted, unused);
     }
 
     private void noteApplied() {

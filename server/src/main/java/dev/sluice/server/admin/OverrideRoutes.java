@@ -105,7 +105,7 @@ public final class OverrideRoutes {
     copyMembers(each.text(), json);
     Instant last = applied.get(each.id());
     json.writeStringField("applied", last == null ? null : last.toString());
-    json.writeStringField("skipped", overrides.unused().get(each.id()));
+    json.writeStringField("skipped", overrides.whyUnused(each.id()));
   }
 
   private static void copyMembers(String text, JsonGenerator json) throws IOException {
@@ -119,25 +119,14 @@ public final class OverrideRoutes {
 
   /** The overrides that name some of the facets of an identity, with the same values. */
   public List<KeptOverride> of(Identity identity) {
-    Rules rules = edge.limiter().rules();
-    return overrides.all().stream().filter(each -> isFor(each, identity, rules)).toList();
-  }
-
-  private static boolean isFor(KeptOverride each, Identity identity, Rules rules) {
-    Rule rule = rules.find(each.rule());
-    if (rule == null) {
-      return false;
-    }
-    try {
-      return RuleFiles.parseOverride(each.id(), each.text(), rule, rules).when().entrySet().stream()
-          .allMatch(
-              facet -> {
-                String value = identity.facet(facet.getKey());
-                return value != null && sameValue(facet.getValue(), value);
-              });
-    } catch (IllegalArgumentException unfit) {
-      return false;
-    }
+    return overrides.inForce(
+        when ->
+            when.entrySet().stream()
+                .allMatch(
+                    facet -> {
+                      String value = identity.facet(facet.getKey());
+                      return value != null && sameValue(facet.getValue(), value);
+                    }));
   }
 
   private static boolean sameValue(String wanted, String value) {
