@@ -94,8 +94,7 @@ public final class FileWatch implements AutoCloseable {
     this.reader = reader;
     this.seen = looks();
     this.directories = new DirectoryWatch(files.stream().map(Path::toAbsolutePath).toList());
-    this.thread = new Thread(this::follow, name);
-    thread.setDaemon(true);
+    this.thread = Daemon.thread(name, this::follow);
   }
 
   public void start() {

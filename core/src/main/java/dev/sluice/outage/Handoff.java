@@ -1,5 +1,6 @@
 package dev.sluice.outage;
 
+import dev.sluice.internal.Daemon;
 import java.util.Queue;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
@@ -23,7 +24,7 @@ public final class Handoff implements AutoCloseable {
 
   private final Queue<Runnable> tasks = new ConcurrentLinkedQueue<>();
   private final Set<Worker> workers = ConcurrentHashMap.newKeySet();
-  private final Thread lookout = thread(this::lookOut, "sluice-answers-lookout");
+  private final Thread lookout = Daemon.thread("sluice-answers-lookout", this::lookOut);
   private volatile Worker current;
   private volatile boolean lookoutParked;
   private volatile boolean closed;
@@ -39,7 +40,8 @@ public final class Handoff implements AutoCloseable {
   public void run(Runnable task) {
     tasks.add(task);
     if (closed) {
-      thread(this::drain, "sluice-answers").start(); // the calling thread may be reading from Redis
+      Daemon.thread("sluice-answers", this::drain)
+          .start(); // the calling thread may be reading from Redis
       return;
     }
     Worker worker = current;
@@ -105,14 +107,8 @@ public final class Handoff implements AutoCloseable {
     workers.forEach(worker -> LockSupport.unpark(worker.thread));
   }
 
-  private static Thread thread(Runnable work, String name) {
-    Thread thread = new Thread(work, name);
-    thread.setDaemon(true);
-    return thread;
-  }
-
   private final class Worker {
-    private final Thread thread = thread(this::work, "sluice-answers");
+    private final Thread thread = Daemon.thread("sluice-answers", this::work);
     private final AtomicInteger progress = new AtomicInteger();
     private volatile boolean parked;
 

@@ -1,5 +1,6 @@
 package dev.sluice.traffic;
 
+import dev.sluice.internal.Daemon;
 import dev.sluice.internal.Stages;
 import dev.sluice.store.SharedData;
 import java.time.Duration;
@@ -15,7 +16,6 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.UUID;
 import java.util.concurrent.CompletionStage;
-import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.ScheduledFuture;
 import java.util.concurrent.TimeUnit;
@@ -47,8 +47,7 @@ public final class Collector implements AutoCloseable {
   private final SharedData data;
   private final InstantSource clock;
   private final String id = UUID.randomUUID().toString();
-  private final ScheduledExecutorService thread =
-      Executors.newSingleThreadScheduledExecutor(Collector::daemon);
+  private final ScheduledExecutorService thread = Daemon.scheduled("sluice-collector");
   private final AtomicBoolean asking = new AtomicBoolean();
   private final Series series = new Series(SLOT, SLOTS);
   private final History history = new History();
@@ -107,12 +106,6 @@ public final class Collector implements AutoCloseable {
   /** A collector that reads only when a test says so. */
   static Collector idle(SharedData data, InstantSource clock) {
     return new Collector(data, clock);
-  }
-
-  private static Thread daemon(Runnable work) {
-    Thread thread = new Thread(work, "sluice-collector");
-    thread.setDaemon(true);
-    return thread;
   }
 
   /** Reads the summaries, unless the store has not answered the last time yet. */

@@ -1,6 +1,7 @@
 package dev.sluice.traffic;
 
 import dev.sluice.RuleSource;
+import dev.sluice.internal.Daemon;
 import dev.sluice.internal.Stages;
 import dev.sluice.store.SharedData;
 import dev.sluice.store.Store;
@@ -12,7 +13,6 @@ import java.time.InstantSource;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.ScheduledFuture;
 import java.util.concurrent.TimeUnit;
@@ -54,8 +54,7 @@ public final class Reporter implements AutoCloseable {
   private final String program;
   private final Instant since;
   private final InstantSource clock;
-  private final ScheduledExecutorService thread =
-      Executors.newSingleThreadScheduledExecutor(Reporter::daemon);
+  private final ScheduledExecutorService thread = Daemon.scheduled("sluice-reports");
   private final AtomicBoolean sharing = new AtomicBoolean();
   private volatile @Nullable RuleSource rules;
   private volatile long complainedNanos = System.nanoTime() - COMPLAINT_PAUSE.toNanos();
@@ -85,12 +84,6 @@ public final class Reporter implements AutoCloseable {
   /** A reporter that shares only when a test says so. */
   static Reporter idle(Traffic traffic, Store store, InstantSource clock) {
     return new Reporter(traffic, store, "library", clock);
-  }
-
-  private static Thread daemon(Runnable work) {
-    Thread thread = new Thread(work, "sluice-reports");
-    thread.setDaemon(true);
-    return thread;
   }
 
   private void every(Duration pause, Runnable task) {

@@ -1,5 +1,6 @@
 package dev.sluice.redis;
 
+import dev.sluice.internal.Daemon;
 import dev.sluice.redis.connection.Topology;
 import dev.sluice.redis.wire.Keyspace;
 import dev.sluice.redis.wire.StoreFault;
@@ -147,7 +148,8 @@ final class RedisData implements SharedData, AutoCloseable {
   private final Topology topology;
 
   /** Runs the continuations of callers: neither on an event loop, nor among those of decisions. */
-  private final ExecutorService answers = Executors.newSingleThreadExecutor(RedisData::daemon);
+  private final ExecutorService answers =
+      Executors.newSingleThreadExecutor(work -> Daemon.thread("sluice-shared-data", work));
 
   /**
    * Shared data.
@@ -156,12 +158,6 @@ final class RedisData implements SharedData, AutoCloseable {
    */
   RedisData(Topology topology) {
     this.topology = topology;
-  }
-
-  private static Thread daemon(Runnable work) {
-    Thread thread = new Thread(work, "sluice-shared-data");
-    thread.setDaemon(true);
-    return thread;
   }
 
   @Override

@@ -1,5 +1,6 @@
 package dev.sluice.redis;
 
+import dev.sluice.internal.Daemon;
 import dev.sluice.redis.connection.Topology;
 import dev.sluice.redis.wire.Keyspace;
 import io.lettuce.core.ScriptOutputType;
@@ -14,7 +15,6 @@ import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
-import java.util.concurrent.Executors;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.ScheduledFuture;
@@ -57,8 +57,7 @@ public final class SharedKeys implements AutoCloseable {
       """;
 
   private final Topology topology;
-  private final ScheduledExecutorService thread =
-      Executors.newSingleThreadScheduledExecutor(SharedKeys::daemon);
+  private final ScheduledExecutorService thread = Daemon.scheduled("sluice-keys");
   private final byte[] own = HexFormat.of().parseHex(random(BYTES));
   private volatile List<byte[]> keys = List.of(own);
 
@@ -83,12 +82,6 @@ public final class SharedKeys implements AutoCloseable {
         opened.thread.scheduleWithFixedDelay(
             opened::look, INTERVAL.toMillis(), INTERVAL.toMillis(), TimeUnit.MILLISECONDS);
     return opened;
-  }
-
-  private static Thread daemon(Runnable work) {
-    Thread thread = new Thread(work, "sluice-keys");
-    thread.setDaemon(true);
-    return thread;
   }
 
   /** Random bytes as hex digits. */

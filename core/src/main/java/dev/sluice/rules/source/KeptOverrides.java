@@ -3,6 +3,7 @@ package dev.sluice.rules.source;
 import dev.sluice.Rule;
 import dev.sluice.RuleSource;
 import dev.sluice.Rules;
+import dev.sluice.internal.Daemon;
 import dev.sluice.internal.Stages;
 import dev.sluice.rules.KeptOverride;
 import dev.sluice.store.SharedData;
@@ -19,7 +20,6 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
-import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.ScheduledFuture;
 import java.util.concurrent.TimeUnit;
@@ -54,8 +54,7 @@ public final class KeptOverrides implements AutoCloseable {
 
   private final SharedData data;
   private final String node;
-  private final ScheduledExecutorService thread =
-      Executors.newSingleThreadScheduledExecutor(KeptOverrides::daemon);
+  private final ScheduledExecutorService thread = Daemon.scheduled("sluice-overrides");
   private final AtomicBoolean asking = new AtomicBoolean();
   private final List<Layer> layers = new CopyOnWriteArrayList<>();
   private final Map<String, Long> applied = new ConcurrentHashMap<>();
@@ -80,12 +79,6 @@ public final class KeptOverrides implements AutoCloseable {
     overrides.every(Duration.ZERO, INTERVAL, overrides::look);
     overrides.every(APPLIED_INTERVAL, APPLIED_INTERVAL, overrides::shareApplied);
     return overrides;
-  }
-
-  private static Thread daemon(Runnable work) {
-    Thread thread = new Thread(work, "sluice-overrides");
-    thread.setDaemon(true);
-    return thread;
   }
 
   private void every(Duration first, Duration pause, Runnable task) {

@@ -2,6 +2,7 @@ package dev.sluice.rules.source;
 
 import dev.sluice.RuleSource;
 import dev.sluice.Rules;
+import dev.sluice.internal.Daemon;
 import dev.sluice.internal.Durations;
 import dev.sluice.internal.InvalidValueException;
 import dev.sluice.rules.RuleErrors;
@@ -58,8 +59,7 @@ public final class PolledRules implements RuleSource {
     this.clock = clock;
     this.patience = patience;
     this.standing = new Standing("polled rules", initial, clock);
-    this.thread = new Thread(this::follow, "sluice-rules poll");
-    thread.setDaemon(true);
+    this.thread = Daemon.thread("sluice-rules poll", this::follow);
   }
 
   /**

@@ -1,5 +1,6 @@
 package dev.sluice.redis.connection;
 
+import dev.sluice.internal.Daemon;
 import dev.sluice.redis.wire.StoreFault;
 import io.netty.channel.Channel;
 import java.time.Duration;
@@ -62,8 +63,7 @@ public final class Deadlines implements AutoCloseable {
     this.deadlineNanos = deadline.toNanos();
     this.stepNanos = Math.max(500_000, Math.min(5_000_000, deadlineNanos / 10));
     this.message = "Redis gave no answer within " + deadline.toMillis() + " ms";
-    this.watcher = new Thread(this::watch, "sluice-deadlines");
-    watcher.setDaemon(true);
+    this.watcher = Daemon.thread("sluice-deadlines", this::watch);
     watcher.start();
   }
 

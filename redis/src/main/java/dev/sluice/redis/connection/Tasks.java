@@ -1,10 +1,10 @@
 package dev.sluice.redis.connection;
 
+import dev.sluice.internal.Daemon;
 import io.netty.util.HashedWheelTimer;
 import io.netty.util.Timeout;
 import io.netty.util.Timer;
 import java.time.Duration;
-import java.util.concurrent.Executors;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.ScheduledFuture;
@@ -16,18 +16,11 @@ import org.slf4j.LoggerFactory;
 final class Tasks {
   private static final Logger LOG = LoggerFactory.getLogger(Tasks.class);
 
-  private final ScheduledExecutorService background =
-      Executors.newSingleThreadScheduledExecutor(work -> daemon(work, "sluice-connect"));
+  private final ScheduledExecutorService background = Daemon.scheduled("sluice-connect");
 
   // The timer of the client ticks every 100 ms, longer than a decision may take.
   private final Timer timer =
-      new HashedWheelTimer(work -> daemon(work, "sluice-timer"), 10, TimeUnit.MILLISECONDS);
-
-  private static Thread daemon(Runnable work, String name) {
-    Thread thread = new Thread(work, name);
-    thread.setDaemon(true);
-    return thread;
-  }
+      new HashedWheelTimer(work -> Daemon.thread("sluice-timer", work), 10, TimeUnit.MILLISECONDS);
 
   /** The timer; the client uses it, too, so it is stopped after the client. */
   Timer timer() {

@@ -3,10 +3,10 @@ package dev.sluice.server.admin;
 import dev.sluice.Rule;
 import dev.sluice.RuleSource;
 import dev.sluice.Rules;
+import dev.sluice.internal.Daemon;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.ScheduledFuture;
 import java.util.concurrent.TimeUnit;
@@ -19,8 +19,7 @@ public final class RuleChanges implements AutoCloseable {
   private final RuleSource source;
   private final String name;
   private final Audit audit;
-  private final ScheduledExecutorService thread =
-      Executors.newSingleThreadScheduledExecutor(RuleChanges::daemon);
+  private final ScheduledExecutorService thread = Daemon.scheduled("sluice-rule-changes");
   private Rules last;
 
   private RuleChanges(RuleSource source, String name, Audit audit) {
@@ -41,12 +40,6 @@ public final class RuleChanges implements AutoCloseable {
         changes.thread.scheduleWithFixedDelay(
             changes::look, PAUSE.toMillis(), PAUSE.toMillis(), TimeUnit.MILLISECONDS);
     return changes;
-  }
-
-  private static Thread daemon(Runnable work) {
-    Thread thread = new Thread(work, "sluice-rule-changes");
-    thread.setDaemon(true);
-    return thread;
   }
 
   @SuppressWarnings("ReferenceEquality") // a source returns the same object until its rules change

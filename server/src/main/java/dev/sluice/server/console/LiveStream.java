@@ -8,6 +8,7 @@ import com.linecorp.armeria.common.HttpStatus;
 import com.linecorp.armeria.common.MediaType;
 import com.linecorp.armeria.common.ResponseHeaders;
 import com.linecorp.armeria.server.ServiceRequestContext;
+import dev.sluice.internal.Daemon;
 import dev.sluice.server.http.Replies;
 import dev.sluice.traffic.Collector;
 import dev.sluice.traffic.SampledRefusal;
@@ -18,7 +19,6 @@ import java.util.List;
 import java.util.Set;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.ScheduledFuture;
 import java.util.concurrent.TimeUnit;
@@ -44,8 +44,7 @@ final class LiveStream implements AutoCloseable {
   private final Replies.Body overview;
   private final Set<Stream> streams = ConcurrentHashMap.newKeySet();
   private final AtomicInteger open = new AtomicInteger();
-  private final ScheduledExecutorService thread =
-      Executors.newSingleThreadScheduledExecutor(LiveStream::daemon);
+  private final ScheduledExecutorService thread = Daemon.scheduled("sluice-console");
   private long ticks;
   private Instant newest = Instant.EPOCH;
 
@@ -96,12 +95,6 @@ final class LiveStream implements AutoCloseable {
     ScheduledFuture<?> unused =
         thread.scheduleWithFixedDelay(
             this::tick, PAUSE.toMillis(), PAUSE.toMillis(), TimeUnit.MILLISECONDS);
-  }
-
-  private static Thread daemon(Runnable work) {
-    Thread thread = new Thread(work, "sluice-console");
-    thread.setDaemon(true);
-    return thread;
   }
 
   /**

@@ -1,8 +1,8 @@
 package dev.sluice.server.health;
 
 import dev.sluice.Limiter;
+import dev.sluice.internal.Daemon;
 import java.time.Duration;
-import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.ScheduledFuture;
 import java.util.concurrent.TimeUnit;
@@ -19,8 +19,7 @@ final class LockCount implements AutoCloseable {
   private static final Duration OLDEST = Duration.ofSeconds(30);
 
   private final Limiter limiter;
-  private final ScheduledExecutorService thread =
-      Executors.newSingleThreadScheduledExecutor(LockCount::daemon);
+  private final ScheduledExecutorService thread = Daemon.scheduled("sluice-lock-count");
   private final AtomicBoolean asking = new AtomicBoolean();
   private volatile Known known = new Known(Double.NaN, System.nanoTime());
 
@@ -42,12 +41,6 @@ final class LockCount implements AutoCloseable {
         count.thread.scheduleWithFixedDelay(
             count::ask, INTERVAL.toMillis(), INTERVAL.toMillis(), TimeUnit.MILLISECONDS);
     return count;
-  }
-
-  private static Thread daemon(Runnable work) {
-    Thread thread = new Thread(work, "sluice-lock-count");
-    thread.setDaemon(true);
-    return thread;
   }
 
   /** The number of locks; NaN if the store has not answered for 30 seconds. */
