@@ -1,6 +1,6 @@
-// Locks: who is locked out, since when, until when and why.
+// Locks: who is locked out, until when and why.
 
-import { button, card, clientLink, countdown, el, emptyState, fill, foreign, pager, searchBox, since, table } from "./dom.js";
+import { button, card, clientLink, countdown, el, emptyState, fill, foreign, pager, searchBox, table } from "./dom.js";
 import { get, path } from "./api.js";
 import { liftLock, newLock, setLock } from "./dialogs.js";
 import { identityWords } from "./format.js";
@@ -40,7 +40,6 @@ export function locks(page, params) {
         { name: "Client", cell: (one) => clientLink(one.identity) },
         { name: "Rule", cell: (one) => foreign(one.rule) },
         { name: "Ends in", number: true, cell: (one) => countdown(one.until) },
-        { name: "Since", number: true, cell: (one) => since(one.since) },
         { name: "Reason", class: "text", cell: (one) => foreign(one.reason) },
         ...(page.mayChange ? [{ name: "Change", quiet: true, class: "row-actions", cell: (one) => [
           button("Lift", () => liftLock(one, () => reload()), { kind: "small", key: `lift ${one.rule} ${one.identity}`, describe: `Lift the lock of ${identityWords(one.identity)} for ${one.rule}` }),
