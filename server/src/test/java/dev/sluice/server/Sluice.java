@@ -3,6 +3,7 @@ package dev.sluice.server;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import dev.sluice.RuleSource;
+import dev.sluice.Rules;
 import dev.sluice.memory.MemoryStore;
 import dev.sluice.rules.RuleFiles;
 import dev.sluice.server.admin.AdminToken;
@@ -19,8 +20,10 @@ import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 
 /** A service in this JVM on a free port, on the memory store with rules for tests. */
@@ -92,14 +95,38 @@ public final class Sluice implements AutoCloseable {
       Meters meters,
       ReceiptKeys keys,
       Operators operators) {
+    return new Sluice(Service.start(settings, operators, keys, store, fixed(rules), meters));
+  }
+
+  private static RuleSource fixed(String rules) {
+    return RuleSource.fixed(RuleFiles.parse("rules.yaml", rules));
+  }
+
+  /** One whose newest rules were refused with this message; those before them are in force. */
+  static Sluice startWithRefusedRules(
+      Settings settings, String rules, String message, Store store) {
+    RuleSource known = fixed(rules);
+    RuleSource.Failure failure = new RuleSource.Failure(Instant.now(), message);
+    RuleSource source =
+        new RuleSource() {
+          @Override
+          public Rules rules() {
+            return known.rules();
+          }
+
+          @Override
+          public Optional<Failure> failure() {
+            return Optional.of(failure);
+          }
+        };
     return new Sluice(
         Service.start(
             settings,
-            operators,
-            keys,
+            Operators.of(AdminToken.of(TOKEN)),
+            ReceiptKeys.ofProcess(),
             store,
-            RuleSource.fixed(RuleFiles.parse("rules.yaml", rules)),
-            meters));
+            source,
+            new Meters()));
   }
 
   public Service service() {

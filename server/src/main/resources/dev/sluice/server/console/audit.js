@@ -2,6 +2,7 @@
 
 import { button, card, clientLink, el, emptyState, fill, foreign, moment, pager, searchBox, table } from "./dom.js";
 import { get, path } from "./api.js";
+import { millis } from "./format.js";
 
 const PAGE_SIZE = 50;
 
@@ -45,7 +46,7 @@ export function audit(page, params) {
 
 const INSTANT = /(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z)/;
 
-/** A text in which points in time are shown in the reader's zone. */
+/** A text in which points in time are shown in the reader's zone; what only looks like one stays as it is. */
 function withTimes(text) {
-  return el("span", {}, String(text ?? "").split(INSTANT).map((part) => (INSTANT.test(part) ? moment(part) : foreign(part))));
+  return el("span", {}, String(text ?? "").split(INSTANT).map((part) => (INSTANT.test(part) && millis(part) !== null ? moment(part) : foreign(part))));
 }

@@ -114,7 +114,9 @@ export function ago(value) {
 
 // ---- Identities: facet=value&facet=value, values percent-encoded. The text itself goes into requests.
 
-const HASHED = /^(?:\u0002|sha256:)([0-9a-f]{40})$/i;
+// An identity's text has a mark before a hash that no caller can write; for people it reads sha256:.
+const MARKED_HASH = /^\u0002([0-9a-f]{40})$/;
+const WRITTEN_HASH = /^(?:\u0002|sha256:)([0-9a-f]{40})$/i;
 const NOT_PLAIN = /[^A-Za-z0-9\-._~@:+/]/gu;
 
 function decoded(text) {
@@ -134,7 +136,7 @@ export function facets(identity) {
     const equals = part.indexOf("=");
     const name = equals < 0 ? "" : decoded(part.slice(0, equals));
     const value = decoded(part.slice(equals + 1));
-    const hash = HASHED.exec(value);
+    const hash = MARKED_HASH.exec(value);
     return hash ? { name, value: `sha256:${hash[1]}`, hashed: true } : { name, value, hashed: false };
   });
 }
@@ -151,7 +153,7 @@ const encoded = (value) => value.replace(NOT_PLAIN, (letter) =>
 /** The identity's text of facets. A hash is written as it is stored. */
 export function identityText(map) {
   return Object.keys(map).sort().map((name) => {
-    const hash = HASHED.exec(map[name]);
+    const hash = WRITTEN_HASH.exec(map[name]);
     return `${name}=${hash ? `%02${hash[1].toLowerCase()}` : encoded(map[name])}`;
   }).join("&");
 }
