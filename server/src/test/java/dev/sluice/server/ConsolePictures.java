@@ -13,12 +13,13 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
-import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Base64;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
+import java.util.logging.Level;
+import java.util.logging.Logger;
 import java.util.stream.Stream;
 import org.openqa.selenium.By;
 import org.openqa.selenium.chrome.ChromeDriver;
@@ -34,31 +35,36 @@ final class ConsolePictures {
   private static final Duration PATIENCE = Duration.ofSeconds(30);
   private static final int WIDE = 1440;
   private static final int NARROW = 390;
-  private static final int HIGHEST = 1_150;
+  private static final int HIGHEST = 1_200;
+  private static final int HIGHEST_LIST = 860;
   private static final int HIGHEST_NARROW = 1_500;
-  private static final int DEFAULT_SECONDS = 170;
   private static final int SHORTEST_SECONDS = 20;
   private static final String HAS_ROWS = "document.querySelectorAll('main tbody tr').length > 0";
   private static final String IS_LIVE =
       "[...document.querySelectorAll('.pulse .dot.good')].length > 0 && ";
 
   /** A picture of one page: where it is, and when it is complete. */
-  private record Picture(String name, String hash, String complete) {}
+  private record Picture(String name, String hash, int highest, String complete) {}
 
   private static final List<Picture> PICTURES =
       List.of(
           new Picture(
               "overview",
               "#/overview",
+              HIGHEST,
               HAS_ROWS + " && document.querySelectorAll('canvas[aria-label]').length === 2"),
-          new Picture("clients", "#/clients?sort=refused", HAS_ROWS),
-          new Picture("client", "#/client?identity=ip%3D203.0.113.66%26login%3Dadmin", HAS_ROWS),
-          new Picture("locks", "#/locks", HAS_ROWS),
-          new Picture("overrides", "#/overrides", HAS_ROWS),
+          new Picture("clients", "#/clients?sort=refused", HIGHEST_LIST, HAS_ROWS),
           new Picture(
-              "rules", "#/rules?q=SignIn", "document.querySelector('.rule-list .sentences')"),
-          new Picture("live", "#/live", "document.querySelectorAll('main tbody tr').length > 15"),
-          new Picture("audit", "#/audit", HAS_ROWS));
+              "client", "#/client?identity=ip%3D203.0.113.66%26login%3Dadmin", 960, HAS_ROWS),
+          new Picture("locks", "#/locks", HIGHEST_LIST, HAS_ROWS),
+          new Picture("overrides", "#/overrides", HIGHEST_LIST, HAS_ROWS),
+          new Picture("rules", "#/rules", HIGHEST_LIST, "document.querySelector('.changes')"),
+          new Picture(
+              "live",
+              "#/live",
+              HIGHEST_LIST,
+              "document.querySelectorAll('main tbody tr').length > 15"),
+          new Picture("audit", "#/audit", HIGHEST_LIST, HAS_ROWS));
 
   private static final PrintStream OUT = System.out;
 
@@ -68,23 +74,30 @@ final class ConsolePictures {
   private final Path folder;
   private final Path target;
   private final int seconds;
+  private final boolean isAll;
 
-  private ConsolePictures(Path folder, Path target, int seconds) {
+  private ConsolePictures(Path folder, Path target, int seconds, boolean isAll) {
     this.folder = folder;
     this.target = target;
     this.seconds = seconds;
+    this.isAll = isAll;
   }
 
-  /** Arguments: the folder of the pictures, and perhaps for how many seconds there is a load. */
+  /**
+   * Arguments: the folder of the pictures, for how many seconds there is a load, and perhaps "all"
+   * for every page in dark colours and on a narrow screen, too.
+   */
   public static void main(String[] arguments) throws Exception {
-    int seconds = arguments.length > 1 ? Integer.parseInt(arguments[1]) : DEFAULT_SECONDS;
+    Logger.getLogger("org.openqa.selenium").setLevel(Level.SEVERE); // it wants its newest browser
+    int seconds = Integer.parseInt(arguments[1]);
     if (seconds < SHORTEST_SECONDS) {
       throw new IllegalArgumentException(
           "seconds: %d (expected: at least %d)".formatted(seconds, SHORTEST_SECONDS));
     }
     Path folder = Files.createTempDirectory("sluice-pictures");
     try {
-      new ConsolePictures(folder, Path.of(arguments[0]), seconds).take();
+      boolean isAll = arguments.length > 2 && arguments[2].equals("all");
+      new ConsolePictures(folder, Path.of(arguments[0]), seconds, isAll).take();
     } finally {
       remove(folder);
     }
@@ -133,7 +146,7 @@ final class ConsolePictures {
             "-Xmx256m",
             "-XX:TieredStopAtLevel=1",
             "-cp",
-            System.getProperty("sluice.service", System.getProperty("java.class.path")),
+            System.getProperty("sluice.service"),
             "dev.sluice.server.commands.Main",
             "serve",
             "--port=" + port,
@@ -153,7 +166,7 @@ final class ConsolePictures {
     size(browser, WIDE, 900);
     browser.get(url + "/");
     await(browser, "document.querySelector('.signin-form')");
-    take(browser, "sign-in", WIDE, 760);
+    take(browser, "sign-in", WIDE, 620);
     browser.findElement(By.name("token")).sendKeys(olga.text());
     browser.findElement(By.cssSelector(".signin-form button")).click();
     // A console that is open from the start is what nodes send samples of refusals to.
@@ -176,7 +189,7 @@ final class ConsolePictures {
 
     for (Picture picture : PICTURES) {
       open(browser, url, picture);
-      take(browser, picture.name, WIDE, HIGHEST);
+      take(browser, picture.name, WIDE, picture.highest);
     }
     colours(browser, "dark");
     open(browser, url, PICTURES.get(0));
@@ -185,7 +198,7 @@ final class ConsolePictures {
     size(browser, NARROW, 844);
     open(browser, url, PICTURES.get(0));
     take(browser, "overview-narrow", NARROW, HIGHEST_NARROW);
-    if (Boolean.getBoolean("sluice.pictures.all")) {
+    if (isAll) {
       everythingElse(browser, url);
     }
   }
@@ -200,7 +213,7 @@ final class ConsolePictures {
     size(browser, WIDE, 900);
     for (Picture picture : PICTURES.subList(1, PICTURES.size())) {
       open(browser, url, picture);
-      take(browser, picture.name + "-dark", WIDE, HIGHEST);
+      take(browser, picture.name + "-dark", WIDE, picture.highest);
     }
     browser.executeScript("location.hash = '#/overview?wall'");
     await(browser, "document.querySelectorAll('canvas[aria-label]').length === 2");
@@ -300,6 +313,7 @@ final class ConsolePictures {
     browser.get(url + "/" + picture.hash);
     browser.navigate().refresh();
     await(browser, IS_LIVE + picture.complete);
+    browser.executeScript("document.querySelector('.rule-list summary')?.click()");
   }
 
   private static void await(ChromeDriver browser, String condition) {
@@ -310,7 +324,7 @@ final class ConsolePictures {
 
   /** Writes what is on the page, as high as the page is but not higher than that. */
   private void take(ChromeDriver browser, String name, int width, long highest) throws Exception {
-    size(browser, width, 700);
+    size(browser, width, 400);
     Thread.sleep(700); // numbers and fonts arrive; no event says that the last has
     long high =
         (Long) browser.executeScript("return Math.ceil(document.documentElement.scrollHeight)");
@@ -322,11 +336,7 @@ final class ConsolePictures {
     Files.createDirectories(target);
     Path file = target.resolve(name + ".png");
     Files.write(file, Base64.getDecoder().decode((String) answer.get("data")));
-    List<String> remarks = new ArrayList<>();
-    if (wide > width) {
-      remarks.add("  wider than the page: " + wide);
-    }
-    OUT.printf(
-        "%s  %d kB%s%n", file.getFileName(), Files.size(file) / 1_024, String.join("", remarks));
+    String remark = wide > width ? "  wider than the screen: " + wide : "";
+    OUT.printf("%s  %d kB%s%n", file.getFileName(), Files.size(file) / 1_024, remark);
   }
 }
