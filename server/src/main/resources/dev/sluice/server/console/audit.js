@@ -68,3 +68,5 @@ function overrideOf(text) {
     return null;
   }
 }
+
+export { withTimes };

@@ -2,7 +2,8 @@
 
 import { badge, banner, card, el, emptyState, fill, foreign, moment, pager, searchBox, since, update } from "./dom.js";
 import { get, live, path } from "./api.js";
-import { count, millis, rate } from "./format.js";
+import { withTimes } from "./audit.js";
+import { count, millis, number, rate } from "./format.js";
 
 const PAGE_SIZE = 50;
 const SAME_CHANGE = 60_000;
@@ -46,8 +47,11 @@ function ruleItem(rule, now, open) {
       el("span", { class: "rule-name" }, foreign(rule.name), rule.mode === "shadow" ? badge("shadow", "shadow") : null),
       el("span", { class: "rule-first muted" }, foreign(first ?? "")),
       now ? el("span", { class: "rule-rate muted", text: `${rate(now.allowedPerSecond + now.deniedPerSecond)}/s` }) : null),
-    el("div", { class: "sentences" }, [first, ...rest].map((words) => (words === "" ? el("hr", {}) : el("p", {}, foreign(words ?? "")))))));
+    el("div", { class: "sentences" }, [first, ...rest].map((words) => (words === "" ? el("hr", {}) : el("p", {}, withTimes(sentence(words))))))));
 }
+
+/** A sentence with separators in its numbers; a time in it has hyphens and colons, and stays as it is. */
+const sentence = (words) => String(words ?? "").replace(/(?<![\w.:=-])\d{4,15}(?![\w.:-]*[\w:-])/g, (digits) => number(Number(digits)));
 
 /** Every node that follows a file notes its change; the same change within a minute is shown once. */
 function together(changes) {
