@@ -225,3 +225,11 @@ class Live extends EventTarget {
 }
 
 export const live = new Live();
+
+/** What people call a node: its host, and its process where a host has several. An id that is gone stays an id. */
+export function nodeName(id) {
+  const nodes = live.overview?.nodes ?? [];
+  const node = nodes.find((one) => one.id === id);
+  return node === undefined ? String(id ?? "")
+    : nodes.some((one) => one.host === node.host && one.id !== id) ? `${node.host} · ${node.pid}` : node.host;
+}

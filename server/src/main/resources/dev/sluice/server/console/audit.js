@@ -2,7 +2,9 @@
 
 import { button, card, clientLink, el, emptyState, fill, foreign, moment, pager, searchBox, table } from "./dom.js";
 import { get, path } from "./api.js";
+import { whenChips } from "./dialogs.js";
 import { millis } from "./format.js";
+import { terms } from "./overridelist.js";
 
 const PAGE_SIZE = 50;
 
@@ -36,8 +38,8 @@ export function audit(page, params) {
         { name: "Rule and client", cell: (one) => (one.rule || one.identity
           ? el("span", { class: "stack" }, one.rule ? foreign(one.rule) : null, one.identity ? clientLink(one.identity) : null)
           : el("span", { class: "muted", text: "–" })) },
-        { name: "Before", class: "text muted", cell: (one) => withTimes(one.before) },
-        { name: "After", class: "text", cell: (one) => withTimes(one.after) },
+        { name: "Before", class: "text muted", cell: (one) => told(one.before) },
+        { name: "After", class: "text", cell: (one) => told(one.after) },
       ],
     }));
     pages.show({ total: found.total, next: found.next, size: found.entries.length, pageSize: PAGE_SIZE, one: "change", many: "changes" });
@@ -47,6 +49,23 @@ export function audit(page, params) {
 const INSTANT = /(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z)/;
 
 /** A text in which points in time are shown in the reader's zone; what only looks like one stays as it is. */
-function withTimes(text) {
+export function withTimes(text) {
   return el("span", {}, String(text ?? "").split(INSTANT).map((part) => (INSTANT.test(part) && millis(part) !== null ? moment(part) : foreign(part))));
+}
+
+/** What an entry says of before or after: an override is written as JSON, everything else in words. */
+function told(text) {
+  const override = overrideOf(text);
+  return override === null ? withTimes(text) : el("span", { class: "stack" }, whenChips(override.when),
+    el("span", {}, foreign(terms(override).join("; ")), override.until ? [" until ", moment(override.until)] : null),
+    override.reason ? el("span", { class: "muted" }, foreign(override.reason)) : null);
+}
+
+function overrideOf(text) {
+  try {
+    const read = String(text ?? "").startsWith("{") ? JSON.parse(text) : null;
+    return read !== null && typeof read.when === "object" && Object.values(read.when ?? {}).every((value) => typeof value === "string") ? read : null;
+  } catch {
+    return null;
+  }
 }

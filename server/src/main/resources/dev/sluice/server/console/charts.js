@@ -1,7 +1,7 @@
 // Charts of calls a second. Each has a legend with patterns, not only colours, and its numbers as a table.
 
 import { el, fill, table } from "./dom.js";
-import { clockTime, minuteTime, number, percent, rate } from "./format.js";
+import { axisNumber, clockTime, minuteTime, number, percent, percentOne, rate } from "./format.js";
 
 const OUTCOMES = [
   { key: "allowed", name: "Allowed", pattern: "plain" },
@@ -10,7 +10,8 @@ const OUTCOMES = [
 ];
 const SHADOW = { key: "shadowDenied", name: "Shadow would refuse", pattern: "dashed" };
 const MOST_POINTS = 480;
-const TICK_SECONDS = [60, 180, 300, 900, 3_600, 7_200, 10_800, 14_400, 21_600];
+const FEWEST_POINTS = 60;
+const TICK_SECONDS = [30, 60, 180, 300, 900, 3_600, 7_200, 10_800, 14_400, 21_600];
 
 const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
 
@@ -52,9 +53,15 @@ function timeTicks(axis) {
   }
 }
 
+/** Hours and minutes, and seconds only where ticks are closer than a minute. */
+function timeLabel(at, _, ticks) {
+  return ticks.some((tick) => tick.value % 60_000 !== 0) ? clockTime(at) : minuteTime(at);
+}
+
 function options(yFormat, more) {
   const grid = { color: colour("grid"), drawTicks: false };
-  const ticks = { color: colour("muted"), padding: 6, font: { size: 0.79 * parseFloat(getComputedStyle(document.documentElement).fontSize) } };
+  const font = { family: getComputedStyle(document.body).fontFamily, size: 0.82 * parseFloat(getComputedStyle(document.documentElement).fontSize) };
+  const ticks = { color: colour("muted"), padding: 6, font };
   return {
     animation: false,
     parsing: false,
@@ -63,14 +70,14 @@ function options(yFormat, more) {
     maintainAspectRatio: false,
     interaction: { mode: "index", intersect: false },
     scales: {
-      x: { type: "linear", afterBuildTicks: timeTicks, grid: { display: false }, border: { color: colour("line") }, ticks: { ...ticks, maxRotation: 0, callback: minuteTime } },
+      x: { type: "linear", afterBuildTicks: timeTicks, grid: { display: false }, border: { color: colour("line") }, ticks: { ...ticks, maxRotation: 0, callback: timeLabel } },
       y: { beginAtZero: true, grid, border: { display: false }, ticks: { ...ticks, maxTicksLimit: 6, callback: yFormat }, ...more },
     },
     plugins: {
       legend: { display: false },
       decimation: { enabled: false },
       tooltip: {
-        backgroundColor: colour("tip"), titleColor: colour("tip-text"), bodyColor: colour("tip-text"), cornerRadius: 6, padding: 9, boxPadding: 4,
+        backgroundColor: colour("tip"), titleColor: colour("tip-text"), bodyColor: colour("tip-text"), cornerRadius: 6, padding: 9, boxPadding: 4, titleFont: font, bodyFont: font,
         itemSort: (a, b) => b.datasetIndex - a.datasetIndex,
         callbacks: { title: (items) => (items.length ? clockTime(items[0].parsed.x) : "") },
       },
@@ -108,7 +115,7 @@ class Chart {
       this.#chart?.destroy();
       this.#chart = null;
     }
-    const drawable = fewer(this.#series, MOST_POINTS);
+    const drawable = fewer(known(this.#series), MOST_POINTS);
     const { from, step, allowed } = drawable;
     this.#chart ??= new globalThis.Chart(this.#canvas, { type: "line", data: { datasets: [] }, options: this.made() });
     const drawn = this.datasets(drawable);
@@ -128,6 +135,17 @@ class Chart {
       fill(this.#table, table({ caption: this.name, columns: this.columns, rows: spans(this.#series) }));
     }
   }
+}
+
+/** The series from where something is known: a service that just started would be a thin line at the right edge. */
+function known(series) {
+  const first = series.allowed.findIndex((value) => value !== null);
+  const start = Math.min(first < 0 ? 0 : first, Math.max(0, series.allowed.length - FEWEST_POINTS));
+  const cut = { from: series.from + 1_000 * series.step * start, step: series.step };
+  for (const key of ["allowed", "denied", "unmetered", "shadowDenied"]) {
+    cut[key] = (series[key] ?? []).slice(start);
+  }
+  return cut;
 }
 
 /** The series with fewer points, each the mean of what it stands for. */
@@ -150,7 +168,7 @@ function fewer(series, most) {
 /** The series as rows of a table, newest first: one for a minute or for an hour. */
 function spans(series) {
   const { from, step, ...means } = fewer(series, series.step >= 60 ? 24 : 15);
-  return means.allowed.map((_, at) => ({ at: from + 1_000 * step * at, ...Object.fromEntries(Object.entries(means).map(([key, values]) => [key, values?.[at] ?? null])) })).reverse();
+  return means.allowed.map((_, at) => ({ at: from + 1_000 * step * at, ...Object.fromEntries(Object.entries(means).map(([key, values]) => [key, values?.[at] ?? null])) })).filter((row) => row.allowed !== null).reverse();
 }
 
 const points = (series, values) => (values ?? []).map((y, index) => ({ x: series.from + 1_000 * series.step * index, y }));
@@ -177,7 +195,7 @@ export function trafficChart(signal) {
     legend,
     signal,
     options: () => {
-      const made = options(rate, { stacked: true, suggestedMax: 1 });
+      const made = options(axisNumber, { stacked: true, suggestedMax: 1 });
       made.plugins.tooltip.callbacks.label = ({ dataset, parsed }) => ` ${dataset.label}: ${rate(parsed.y)}/s`;
       return made;
     },
@@ -224,6 +242,6 @@ export function shareChart(threshold, signal) {
       return `Latest: ${percent(last(all))}. Above the threshold of ${percent(threshold())} for ${number(over * series.step)} seconds of ${number(all.length * series.step)}.`;
     },
     columns: [{ name: "From", cell: ({ at }) => minuteTime(at) },
-      { name: "Share refused", number: true, cell: (row) => percent(share(row.allowed, row.denied, row.unmetered)) }],
+      { name: "Share refused", number: true, cell: (row) => percentOne(share(row.allowed, row.denied, row.unmetered)) }],
   });
 }

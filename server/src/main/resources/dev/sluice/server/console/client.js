@@ -1,10 +1,10 @@
 // One client: every account, what is left, its locks and overrides, and what it was refused lately.
 
 import { badge, bar, button, card, chips, clientLink, countdown, el, emptyState, fill, foreign, moment, pager, since, table } from "./dom.js";
-import { get, path } from "./api.js";
+import { get, nodeName, path } from "./api.js";
 import { liftLock, resetAccount, setLock, setOverride } from "./dialogs.js";
 import { overrideTable } from "./overridelist.js";
-import { duration, identityWords, number, percent, serverNow } from "./format.js";
+import { duration, identityWords, limitText, number, percent, serverNow } from "./format.js";
 
 const PAGE_SIZE = 50;
 
@@ -58,7 +58,7 @@ function accountTable(accounts, mayChange, done) {
       el("a", { class: "button", href: "#/rules" }, "Rules")),
     columns: [
       { name: "Rule", cell: (one) => (one.isFirst ? el("span", { class: "stack" }, el("strong", {}, foreign(one.rule)), chips(one.identity)) : el("span", { class: "sr-only" }, one.rule)) },
-      { name: "Limit", cell: (one) => foreign(one.limit) },
+      { name: "Limit", class: "limit", cell: (one) => foreign(limitText(one.limit)) },
       { name: "Used", number: true, cell: (one) => bar(one.used / Math.max(1, one.quota), `${number(one.used)} of ${number(one.quota)}`, one.remaining <= 0 ? "denied" : "allowed") },
       { name: "Left", number: true, cell: (one) => el("span", { class: one.remaining <= 0 ? "refused" : "", text: number(one.remaining) }) },
       { name: "May call in", number: true, cell: (one) => (one.retryAfterMs === null ? "never" : one.retryAfterMs > 0 ? countdown(at + one.retryAfterMs, "now") : el("span", { class: "muted", text: "now" })) },
@@ -85,9 +85,9 @@ export function refusalTable(refusals, { withClient = false } = {}) {
       { name: "At", cell: (one) => moment(one.at) },
       { name: "Rule", cell: (one) => foreign(one.rule) },
       ...(withClient ? [{ name: "Client", cell: (one) => clientLink(one.identity) }] : []),
-      { name: "Limit", cell: (one) => (one.limit ? foreign(one.limit) : el("span", { class: "muted", text: "–" })) },
+      { name: "Limit", cell: (one) => (one.limit ? foreign(limitText(one.limit)) : el("span", { class: "muted", text: "–" })) },
       { name: "Wait", number: true, cell: (one) => [one.locked ? [badge("locked", "bad"), " "] : null, one.retryAfterMs === null || one.retryAfterMs === undefined ? "never" : duration(one.retryAfterMs)] },
-      { name: "Node", cell: (one) => el("span", { class: "muted" }, foreign(String(one.node ?? ""))) },
+      { name: "Node", cell: (one) => el("span", { class: "muted", title: one.node }, foreign(nodeName(one.node))) },
     ],
   });
 }

@@ -1,9 +1,9 @@
 // Clients: who calls most and who is refused most, in the last ten minutes, over all nodes.
 
-import { bar, button, card, choice, clientLink, el, emptyState, fill, searchBox, table } from "./dom.js";
+import { button, card, choice, clientLink, el, emptyState, fill, searchBox, splitBar, table } from "./dom.js";
 import { get, path } from "./api.js";
 import { setLock, setOverride } from "./dialogs.js";
-import { identityWords, number, percent, typedIdentity } from "./format.js";
+import { identityWords, number, percentOne, typedIdentity } from "./format.js";
 
 export function clients(page, params) {
   let sort = params.get("sort") === "refused" ? "refused" : "busiest";
@@ -26,12 +26,15 @@ export function clients(page, params) {
       typed = text;
       show();
     }, { submit: openTyped }));
-  page.content.append(card("The last ten minutes", { id: "clients-card", note: "Estimates, merged from all nodes. ± says how much too high a number can be." }, list));
+  const note = el("span", {});
+  page.content.append(card("The last ten minutes", { id: "clients-card", note }, list));
 
   function show() {
     const part = typed.toLowerCase();
     const rows = part === "" ? found : found.filter((one) => one.identity.toLowerCase().includes(part) || identityWords(one.identity).toLowerCase().includes(part));
     const most = Math.max(1, ...found.map((one) => one.calls));
+    const isExact = found.every((one) => one.error === 0);
+    note.textContent = isExact ? "Merged from all nodes." : "Estimates, merged from all nodes. ± says how much too high a number can be.";
     const identity = typed === "" ? null : typedIdentity(typed);
     fill(list,
       identity && !rows.some((one) => one.identity === identity)
@@ -45,10 +48,10 @@ export function clients(page, params) {
           : emptyState("No client has called in the last ten minutes", ["Calls appear here some seconds after they were decided, from every node that reports."]),
         columns: [
           { name: "Client", cell: (one) => clientLink(one.identity) },
-          { name: "Calls", number: true, sorted: sort === "busiest" ? "descending" : undefined, cell: (one) => bar(one.calls / most, number(one.calls), "allowed") },
+          { name: "Calls", number: true, sorted: sort === "busiest" ? "descending" : undefined, cell: (one) => splitBar(one.calls / most, one.calls > 0 ? Math.min(1, one.denied / one.calls) : 0, number(one.calls)) },
           { name: "Refused", number: true, sorted: sort === "refused" ? "descending" : undefined, cell: (one) => el("span", { class: one.denied > 0 ? "refused" : "muted", text: number(one.denied) }) },
-          { name: "Share", number: true, cell: (one) => (one.calls > 0 ? percent(Math.min(1, one.denied / one.calls)) : "–") },
-          { name: "±", number: true, cell: (one) => el("span", { class: "muted", text: one.error > 0 ? number(one.error) : "exact" }) },
+          { name: "Share", number: true, cell: (one) => (one.calls > 0 ? percentOne(Math.min(1, one.denied / one.calls)) : "–") },
+          ...(isExact ? [] : [{ name: "±", number: true, cell: (one) => el("span", { class: "muted", text: one.error > 0 ? number(one.error) : "exact" }) }]),
           ...(page.mayChange ? [{ name: "Change", quiet: true, class: "row-actions", cell: (one) => [
             button("Override", () => setOverride({ identity: one.identity }, () => {}), { kind: "small", key: `override ${one.identity}`, describe: `Other limits for ${identityWords(one.identity)}` }),
             button("Lock", () => setLock({ identity: one.identity }, () => {}), { kind: "small danger-text", key: `lock ${one.identity}`, describe: `Lock ${identityWords(one.identity)}` }),

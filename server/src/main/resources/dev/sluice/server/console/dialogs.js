@@ -99,6 +99,23 @@ export function newLock(done) {
   });
 }
 
+/** An override for an identity that is typed in. */
+export function newOverride(done) {
+  const who = el("input", { type: "text", required: true, autocomplete: "off", spellcheck: "false", placeholder: "login=ann ip=192.0.2.7" });
+  dialog({
+    title: "Other limits for a client",
+    action: "Go on",
+    body: [field("Client", who, "The facets that a rule counts by, each as name=value.")],
+    submit: async () => {
+      const identity = typedIdentity(who.value);
+      if (identity === null) {
+        throw new Problem(400, ["Client: write each facet as name=value, such as login=ann"]);
+      }
+      setTimeout(() => setOverride({ identity }, done)); // when this dialog is closed
+    },
+  });
+}
+
 function ruleNames() {
   const list = el("datalist", { id: "rule-names" });
   get("rule-names").then(({ names }) => fill(list, names.map((name) => el("option", { value: name }))), () => {});

@@ -218,7 +218,7 @@ export function pager(load) {
     show({ total, next, size, pageSize, one, many }) {
       const first = (starts.length - 1) * pageSize;
       shown.hidden = size === 0 && starts.length === 1;
-      update(state, document.createTextNode(total === size && starts.length === 1
+      update(state, document.createTextNode((total === size || (!next && !isFinite(total ?? NaN))) && starts.length === 1
         ? `${number(size)} ${size === 1 ? one : many}`
         : size === 0 ? "No more" : `${number(first + 1)}–${number(first + size)}${isFinite(total ?? NaN) ? ` of ${number(total)} ${many}` : ""}`));
       fill(turns, starts.length > 1 || next ? [
@@ -243,6 +243,16 @@ export function bar(share, label, kind = "") {
   const filled = el("span", { class: `bar-fill ${kind}` });
   filled.style.width = `${Math.max(0, Math.min(1, share || 0)) * 100}%`;
   return el("span", { class: "bar-line" }, el("span", { class: "bar", "aria-hidden": "true" }, filled), el("span", { class: "bar-label", text: label }));
+}
+
+/** A bar of two parts: of all that it could be, so much, and so much of that is refused. */
+export function splitBar(share, refused, label) {
+  const parts = [["allowed", 1 - refused], ["denied", refused]].map(([kind, part]) => {
+    const filled = el("span", { class: `bar-fill ${kind}` });
+    filled.style.width = `${Math.max(0, Math.min(1, share * part || 0)) * 100}%`;
+    return filled;
+  });
+  return el("span", { class: "bar-line" }, el("span", { class: "bar split", "aria-hidden": "true" }, parts), el("span", { class: "bar-label", text: label }));
 }
 
 export function banner(kind, title, ...details) {

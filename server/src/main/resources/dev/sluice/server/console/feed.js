@@ -1,7 +1,7 @@
 // The live feed of refusals: a sample from every node, newest first. It can be paused and filtered.
 
 import { button, card, el, emptyState, fill, foreign, searchBox } from "./dom.js";
-import { live } from "./api.js";
+import { live, nodeName } from "./api.js";
 import { refusalTable } from "./client.js";
 import { count, identityWords } from "./format.js";
 
@@ -37,7 +37,7 @@ export function feed(page) {
   page.content.append(card("Refusals", { id: "feed-card", note: "At most 50 a second from each node, newest first." }, state, words, list));
 
   const matches = (one) => (!onlyLocked || one.locked)
-    && (filter === "" || `${one.rule} ${identityWords(one.identity)} ${one.identity} ${one.limit} ${one.node}`.toLowerCase().includes(filter));
+    && (filter === "" || `${one.rule} ${identityWords(one.identity)} ${one.identity} ${one.limit} ${one.node} ${nodeName(one.node)}`.toLowerCase().includes(filter));
 
   function show() {
     const all = paused ? frozen : live.refusals;

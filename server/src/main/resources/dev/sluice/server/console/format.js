@@ -5,6 +5,7 @@ const ONE_DIGIT = new Intl.NumberFormat(undefined, { minimumFractionDigits: 1, m
 const UP_TO_ONE = new Intl.NumberFormat(undefined, { maximumFractionDigits: 1 });
 const TWO_DIGITS = new Intl.NumberFormat(undefined, { maximumFractionDigits: 2 });
 const PERCENT = new Intl.NumberFormat(undefined, { style: "percent", maximumFractionDigits: 1 });
+const PERCENT_ONE = new Intl.NumberFormat(undefined, { style: "percent", minimumFractionDigits: 1, maximumFractionDigits: 1 });
 const TIME = new Intl.DateTimeFormat(undefined, { timeStyle: "medium" });
 const MINUTE = new Intl.DateTimeFormat(undefined, { timeStyle: "short" });
 const DAY_TIME = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
@@ -22,6 +23,8 @@ export function compact(value) {
   return step ? `${UP_TO_ONE.format(value / step[0])}\u202f${step[1]}` : number(value);
 }
 
+/** A percentage for a column: always with a digit after the point, so that the points are below each other. */
+export const percentOne = (value) => (isNumber(value) ? PERCENT_ONE.format(value) : "–");
 export const percent = (value) => (isNumber(value) ? PERCENT.format(value) : "–");
 export const millisText = (value) => (isNumber(value) ? `${value < 10 ? TWO_DIGITS.format(value) : WHOLE.format(value)} ms` : "–");
 
@@ -32,6 +35,12 @@ export function rate(value) {
   }
   return value === 0 || value >= 100 ? compact(value) : value < 0.05 ? `< ${ONE_DIGIT.format(0.1)}` : ONE_DIGIT.format(value);
 }
+
+/** A number at an axis. */
+export const axisNumber = (value) => (isNumber(value) && Math.abs(value) < 100 ? TWO_DIGITS.format(value) : compact(value));
+
+/** A limit in words with separators in its numbers: 10,000 per 1h. */
+export const limitText = (words) => String(words ?? "").replace(/(?<![\w.-])\d{4,15}(?= (?:per|at once|more)\b)/g, (digits) => number(Number(digits)));
 
 /** A word with its number: 1 lock, 2 locks. */
 export const count = (value, one, many = `${one}s`) => `${number(value)} ${value === 1 ? one : many}`;

@@ -24,7 +24,7 @@ export function locks(page, params) {
     q = typed;
     restart();
   }, { value: q }), page.mayChange ? button("Lock a client", () => newLock(restart), { kind: "primary" }) : null);
-  page.content.append(card("Locked now", { id: "locks-card", note: "Times are by the clock of the service." }, list, pages.element));
+  page.content.append(card("Locked now", { id: "locks-card", note: "Those that end first come first." }, list, pages.element));
 
   get("rule-names", page.signal).then(({ names }) => rules.append(...names.map((name) => el("option", { value: name, selected: name === rule }, name))), () => {});
 
@@ -40,7 +40,7 @@ export function locks(page, params) {
         { name: "Client", cell: (one) => clientLink(one.identity) },
         { name: "Rule", cell: (one) => foreign(one.rule) },
         { name: "Ends in", number: true, cell: (one) => countdown(one.until) },
-        { name: "Since", number: true, cell: (one) => (one.since ? since(one.since) : el("span", { class: "muted", text: "not known" })) },
+        { name: "Locked since", number: true, cell: (one) => (one.since ? since(one.since) : el("span", { class: "muted", text: "not known" })) },
         { name: "Reason", class: "text", cell: (one) => foreign(one.reason) },
         ...(page.mayChange ? [{ name: "Change", quiet: true, class: "row-actions", cell: (one) => [
           button("Lift", () => liftLock(one, () => reload()), { kind: "small", key: `lift ${one.rule} ${one.identity}`, describe: `Lift the lock of ${identityWords(one.identity)} for ${one.rule}` }),

@@ -2,14 +2,14 @@
 
 import { badge, button, countdown, el, foreign, since, table } from "./dom.js";
 import { removeOverride, setOverride, whenChips } from "./dialogs.js";
-import { millis, serverNow } from "./format.js";
+import { limitText, millis, serverNow } from "./format.js";
 import { limitWords } from "./limits.js";
 
 /** The terms of an override in words. */
-function terms(one) {
+export function terms(one) {
   const words = [];
   for (const limit of one.limits ?? (one.limit ? [one.limit] : [])) {
-    words.push(limitWords(limit));
+    words.push(limitText(limitWords(limit)));
   }
   if (one.lock !== undefined && one.lock !== null) {
     const locks = [one.lock].flat();

@@ -1,7 +1,8 @@
 // Overrides: other terms for some clients, made here and in force on every node.
 
-import { card, commandHint, el, emptyState, fill, pager, searchBox } from "./dom.js";
+import { button, card, commandHint, el, emptyState, fill, pager, searchBox } from "./dom.js";
 import { get, path } from "./api.js";
+import { newOverride } from "./dialogs.js";
 import { overrideTable } from "./overridelist.js";
 
 const PAGE_SIZE = 50;
@@ -14,7 +15,7 @@ export function overrides(page) {
     q = typed;
     pages.restart();
     reload();
-  }));
+  }), page.mayChange ? button("New override", () => newOverride(() => reload()), { kind: "primary" }) : null);
   page.content.append(card("Made by operators", { id: "overrides-card", note: "They come before the overrides of the rule file. The newest that matches holds." }, list, pages.element));
 
   const reload = page.every(5_000, async (signal) => {

@@ -1,9 +1,9 @@
 // The overview: what all nodes together decide, now and in the last hours. Made to hang on a wall.
 
 import { badge, banner, bar, button, card, choice, el, emptyState, fill, foreign, since, table, update } from "./dom.js";
-import { get, live, path } from "./api.js";
+import { get, live, nodeName, path } from "./api.js";
 import { shareChart, trafficChart } from "./charts.js";
-import { clockTime, compact, count, millisText, number, percent, rate, serverNow } from "./format.js";
+import { clockTime, compact, count, limitText, millisText, number, percent, percentOne, rate, serverNow } from "./format.js";
 
 const FEW_RULES = 12;
 const THRESHOLDS = [0.01, 0.05, 0.1, 0.2, 0.5];
@@ -56,7 +56,7 @@ export function overview(page, params) {
     }),
     ruleChoice,
     wall ? el("a", { class: "button quiet", href: "#/overview" }, "Leave the wall (Esc)")
-      : el("a", { class: "button quiet", href: "#/overview?wall", title: "Press w" }, "Wall"));
+      : el("a", { class: "button quiet to-wall", href: "#/overview?wall", title: "Press w" }, "Wall"));
   const clock = wall ? el("span", { class: "wall-clock" }) : null;
   if (wall) {
     page.tools.append(clock);
@@ -164,7 +164,7 @@ function tilesOf(now, threshold) {
     tile("Share refused", percent(now.denialShare), { kind: over ? "alarm" : "", note: over ? `above ${percent(threshold)}` : `below ${percent(threshold)}` }),
     tile("Shadow rules", rate(rates.shadowDenied), { unit: "/s", kind: "shadowDenied", note: "would be refused" }),
     tile("Locked now", compact(now.locks), { href: "#/locks", note: now.locks === 1 ? "client" : "clients" }),
-    tile("Rules in force", number(now.rulesInForce), { href: "#/rules", kind: now.rulesFailure ? "alarm" : "", note: now.rulesFailure ? "newer ones refused" : "" }),
+    tile("Rules in force", number(now.rulesInForce), { href: "#/rules", kind: now.rulesFailure ? "alarm" : "", note: now.rulesFailure ? "newer ones refused" : "the latest" }),
     tile("Nodes", number(now.nodes.length), { kind: now.nodes.length === 0 ? "alarm" : "", note: now.nodes.length === 0 ? "none reports" : now.nodes.some((one) => one.trouble) ? "alive, with trouble" : "alive" }),
   ];
 }
@@ -177,20 +177,28 @@ function rulesTable(now, most, wall) {
     columns: [
       { name: "Rule", cell: (one) => [el("a", { href: `#/rules?q=${encodeURIComponent(one.name)}`, data: { key: `rule ${one.name}` } }, foreign(one.name)),
         one.mode === "shadow" ? badge("shadow", "shadow") : null] },
-      { name: "Allowed/s", number: true, cell: (one) => rate(one.allowedPerSecond) },
-      { name: "Refused/s", number: true, cell: (one) => el("span", { class: one.deniedPerSecond > 0 ? "refused" : "muted", text: rate(one.deniedPerSecond) }) },
+      { name: "Allowed/s", number: true, cell: (one) => (one.mode === "shadow" ? noRate() : rate(one.allowedPerSecond)) },
+      { name: "Refused/s", number: true, cell: (one) => one.mode === "shadow" ? noRate() : el("span", { class: one.deniedPerSecond > 0 ? "refused" : "muted", text: rate(one.deniedPerSecond) }) },
       ...(wall ? [] : [{ name: "Refused in all", number: true, cell: (one) => one.mode === "shadow"
-        ? el("span", { class: "muted", title: "A shadow rule refuses nobody. So many it would have refused.", text: `would ${compact(one.shadowDenied)}` })
-        : shareBar(one) }]),
+        ? shareBar(one.shadowDenied, one.shadowDenied + one.shadowAllowed, "shadowDenied", "A shadow rule refuses nobody. So many it would have refused.")
+        : shareBar(one.denied, one.allowed + one.denied + one.unmetered, "denied") }]),
     ],
   });
 }
 
-function shareBar(one) {
-  const all = one.allowed + one.denied + one.unmetered;
-  const part = all === 0 ? 0 : one.denied / all;
-  return bar(part, `${compact(one.denied)} · ${percent(part)}`, "denied");
+function shareBar(some, all, kind, title) {
+  const part = all > 0 ? some / all : 0;
+  const shown = bar(part, `${compact(some)} · ${percentOne(part)}`, kind);
+  if (title) {
+    shown.title = title;
+    shown.classList.add("would");
+    shown.append(el("span", { class: "sr-only", text: " would be refused" }));
+  }
+  return shown;
 }
+
+/** A shadow rule allows and refuses nobody, so it has no rate of its own. */
+const noRate = () => el("span", { class: "muted", text: "–" });
 
 function limitsTable(now, wall) {
   const most = Math.max(1, ...now.limits.map((one) => one.denied));
@@ -199,7 +207,7 @@ function limitsTable(now, wall) {
     rows: now.limits.slice(0, wall ? 8 : 20),
     empty: emptyState("No limit has refused anybody", ["As soon as one does, you see here which limit of which rule it was."]),
     columns: [
-      { name: "Limit", cell: (one) => [el("span", { text: one.limit }), " ", el("span", { class: "muted" }, foreign(one.rule))] },
+      { name: "Limit", cell: (one) => [el("span", { text: limitText(one.limit) }), " ", el("span", { class: "muted" }, foreign(one.rule))] },
       { name: "Refused", number: true, cell: (one) => bar(one.denied / most, compact(one.denied), "denied") },
     ],
   });
@@ -230,9 +238,9 @@ function nodesTable(now, wall) {
     rows: wall ? now.nodes.slice(0, 6) : now.nodes,
     empty: emptyState("No node reports", ["A node writes a summary every two seconds. If none arrives, reports may be switched off (--reports off)."]),
     columns: [
-      { name: "Node", cell: (one) => [el("span", { title: one.id }, foreign(one.host)), " ", el("span", { class: "muted", text: one.program }),
+      { name: "Node", cell: (one) => [el("span", { title: one.id }, foreign(nodeName(one.id))), " ", el("span", { class: "muted", text: one.program }),
         one.trouble ? badge("trouble", "bad") : null] },
-      { name: "Version", cell: (one) => [one.version, versions.size > 1 ? " " : null, versions.size > 1 ? badge("mixed", "warn") : null] },
+      { name: "Version", cell: (one) => [one.version || el("span", { class: "muted", text: "–" }), versions.size > 1 ? " " : null, versions.size > 1 ? badge("mixed", "warn") : null] },
       { name: "Calls/s", number: true, cell: (one) => rate(one.decisionsPerSecond) },
       { name: "Median", number: true, cell: (one) => millisText(one.p50Millis) },
       { name: "p99", number: true, cell: (one) => millisText(one.p99Millis) },

@@ -2,9 +2,11 @@
 
 import { badge, banner, card, el, emptyState, fill, foreign, moment, pager, searchBox, since, update } from "./dom.js";
 import { get, live, path } from "./api.js";
-import { count, rate } from "./format.js";
+import { withTimes } from "./audit.js";
+import { count, millis, number, rate } from "./format.js";
 
 const PAGE_SIZE = 50;
+const SAME_CHANGE = 60_000;
 
 export function rules(page, params) {
   let q = params.get("q") ?? "";
@@ -34,7 +36,7 @@ export function rules(page, params) {
     pages.show({ total: found.total, next: found.next, size: found.rules.length, pageSize: PAGE_SIZE, one: "rule", many: "rules" });
     fill(changes, found.changes.length === 0
       ? emptyState("No change is known", ["When a rule file changes, you see here what changed and when."])
-      : el("ol", { class: "changes" }, found.changes.map((one) => el("li", {}, el("span", { class: "muted" }, since(one.at), " · ", foreign(one.who)), el("p", {}, foreign(one.what))))));
+      : el("ol", { class: "changes" }, together(found.changes).map((one) => el("li", {}, el("span", { class: "muted" }, since(one.at), " · ", foreign(one.who), one.times > 1 ? ` · ${count(one.times, "node")}` : ""), el("p", {}, foreign(one.what))))));
   });
 }
 
@@ -45,5 +47,22 @@ function ruleItem(rule, now, open) {
       el("span", { class: "rule-name" }, foreign(rule.name), rule.mode === "shadow" ? badge("shadow", "shadow") : null),
       el("span", { class: "rule-first muted" }, foreign(first ?? "")),
       now ? el("span", { class: "rule-rate muted", text: `${rate(now.allowedPerSecond + now.deniedPerSecond)}/s` }) : null),
-    el("div", { class: "sentences" }, [first, ...rest].map((words) => (words === "" ? el("hr", {}) : el("p", {}, foreign(words ?? "")))))));
+    el("div", { class: "sentences" }, [first, ...rest].map((words) => (words === "" ? el("hr", {}) : el("p", {}, withTimes(sentence(words))))))));
+}
+
+/** A sentence with separators in its numbers; a time in it has hyphens and colons, and stays as it is. */
+const sentence = (words) => String(words ?? "").replace(/(?<![\w.:=-])\d{4,15}(?![\w.:-]*[\w:-])/g, (digits) => number(Number(digits)));
+
+/** Every node that follows a file notes its change; the same change within a minute is shown once. */
+function together(changes) {
+  const shown = [];
+  for (const one of changes) {
+    const last = shown.at(-1);
+    if (last && last.what === one.what && last.who === one.who && millis(last.at) - millis(one.at) < SAME_CHANGE) {
+      last.times++;
+    } else {
+      shown.push({ ...one, times: 1 });
+    }
+  }
+  return shown;
 }
