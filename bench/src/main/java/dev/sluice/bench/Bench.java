@@ -5,6 +5,7 @@ import dev.sluice.bench.report.Docs;
 import dev.sluice.bench.report.Figures;
 import dev.sluice.bench.report.Summary;
 import dev.sluice.bench.suites.ClusterSuite;
+import dev.sluice.bench.suites.ConsoleSuite;
 import dev.sluice.bench.suites.DeniedSuite;
 import dev.sluice.bench.suites.Extent;
 import dev.sluice.bench.suites.GrowthSuite;
@@ -27,7 +28,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class Bench {
   private static final List<String> SUITES =
-      List.of("memory", "redis", "cluster", "denied", "growth", "http");
+      List.of("memory", "redis", "cluster", "denied", "growth", "console", "http");
 
   private final List<String> suites = new ArrayList<>();
   private final List<Path> earlier = new ArrayList<>();
@@ -119,6 +120,7 @@ public final class Bench {
       case "cluster" -> ClusterSuite.run(extent, figures);
       case "denied" -> DeniedSuite.run(extent, figures);
       case "growth" -> GrowthSuite.run(extent, figures);
+      case "console" -> ConsoleSuite.run(extent, figures);
       case "http" -> HttpSuite.run(extent, figures);
       default -> throw new IllegalArgumentException("suite: " + suite);
     }

@@ -9,6 +9,7 @@ import dev.sluice.Rules;
 import dev.sluice.bench.load.ClosedLoop;
 import dev.sluice.bench.load.Contender;
 import dev.sluice.redis.RedisStore;
+import dev.sluice.store.Store;
 import io.github.bucket4j.BucketConfiguration;
 import io.github.bucket4j.TimeMeter;
 import io.github.bucket4j.distributed.AsyncBucketProxy;
@@ -76,13 +77,18 @@ public final class Contenders {
       Rule rule,
       Function<String, Identity> identity,
       boolean cachesDenials) {
-    Limiter limiter =
-        Limiter.owning(
-            RedisStore.builder(uri)
-                .deadline(Duration.ofSeconds(20))
-                .cacheDenials(cachesDenials)
-                .build(),
-            Rules.of(rule));
+    Store store =
+        RedisStore.builder(uri)
+            .deadline(Duration.ofSeconds(20))
+            .cacheDenials(cachesDenials)
+            .build();
+    return sluice(name, store, rule, identity);
+  }
+
+  /** Sluice on a store, which is closed with it. */
+  public static Contender sluice(
+      String name, Store store, Rule rule, Function<String, Identity> identity) {
+    Limiter limiter = Limiter.owning(store, Rules.of(rule));
     return new Plain(
         name,
         key ->

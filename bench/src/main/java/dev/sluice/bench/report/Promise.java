@@ -58,6 +58,10 @@ record Promise(String key, String says, boolean isAtLeast, double bound) {
           atMost("growth.fixedWindow", 1.3, "the same, fixed window"),
           atMost("growth.slidingWindow", 1.3, "the same, sliding window"),
           atMost("growth.slidingLog", 3, "the same, sliding log, which holds its events"),
+          atMost(
+              "console.overhead",
+              1.03,
+              "decisions per second without summaries and console over those with both"),
           atLeast(
               "memory.vsBucket4j",
               3,

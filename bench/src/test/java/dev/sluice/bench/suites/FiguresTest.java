@@ -104,6 +104,23 @@ class FiguresTest {
     assertFlat(figures);
   }
 
+  @Test
+  void consoleRunHasThePromisedKeysInFlatJson() throws Exception {
+    Figures figures = new Figures();
+
+    ConsoleSuite.run(TINY, figures);
+
+    assertThat(figures.all())
+        .containsKeys(
+            "console.overhead",
+            "console.refused.overhead",
+            "console.reporting.perSecond",
+            "console.silent.perSecond",
+            "console.memory.reporting.nanos",
+            "console.memory.silent.nanos");
+    assertFlat(figures);
+  }
+
   private static void assertFlat(Figures figures) {
     List<String> lines = figures.json().lines().toList();
 
