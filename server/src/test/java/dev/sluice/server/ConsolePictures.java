@@ -67,6 +67,7 @@ final class ConsolePictures {
           new Picture("audit", "#/audit", HIGHEST_LIST, HAS_ROWS));
 
   private static final PrintStream OUT = System.out;
+  private static final Logger SELENIUM = Logger.getLogger("org.openqa.selenium");
 
   private final AdminToken olga = AdminToken.random();
   private final AdminToken ben = AdminToken.random();
@@ -88,13 +89,18 @@ final class ConsolePictures {
    * for every page in dark colours and on a narrow screen, too.
    */
   public static void main(String[] arguments) throws Exception {
-    Logger.getLogger("org.openqa.selenium").setLevel(Level.SEVERE); // it wants its newest browser
+    SELENIUM.setLevel(Level.SEVERE); // it warns of browsers newer than itself
     int seconds = Integer.parseInt(arguments[1]);
     if (seconds < SHORTEST_SECONDS) {
       throw new IllegalArgumentException(
           "seconds: %d (expected: at least %d)".formatted(seconds, SHORTEST_SECONDS));
     }
     Path folder = Files.createTempDirectory("sluice-pictures");
+    // Somebody who stops this leaves no service, Redis or browser behind.
+    Runtime.getRuntime()
+        .addShutdownHook(
+            new Thread(
+                () -> ProcessHandle.current().descendants().forEach(ProcessHandle::destroy)));
     try {
       boolean isAll = arguments.length > 2 && arguments[2].equals("all");
       new ConsolePictures(folder, Path.of(arguments[0]), seconds, isAll).take();
@@ -313,7 +319,8 @@ final class ConsolePictures {
     browser.get(url + "/" + picture.hash);
     browser.navigate().refresh();
     await(browser, IS_LIVE + picture.complete);
-    browser.executeScript("document.querySelector('.rule-list summary')?.click()");
+    browser.executeScript(
+        "[...document.querySelectorAll('.rule-list summary')].find((one) => one.textContent.startsWith('SignIn'))?.click()");
   }
 
   private static void await(ChromeDriver browser, String condition) {

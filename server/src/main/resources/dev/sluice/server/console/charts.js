@@ -11,7 +11,7 @@ const OUTCOMES = [
 const SHADOW = { key: "shadowDenied", name: "Shadow would refuse", pattern: "dashed" };
 const MOST_POINTS = 480;
 const FEWEST_POINTS = 60;
-const TICK_SECONDS = [30, 60, 180, 300, 900, 3_600, 7_200, 10_800, 14_400, 21_600];
+const TICK_SECONDS = [30, 60, 120, 180, 300, 900, 3_600, 7_200, 10_800, 14_400, 21_600];
 
 const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
 

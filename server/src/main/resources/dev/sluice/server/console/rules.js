@@ -46,7 +46,7 @@ function ruleItem(rule, now, open) {
     el("summary", { data: { key: `rule ${rule.name}` } },
       el("span", { class: "rule-name" }, foreign(rule.name), rule.mode === "shadow" ? badge("shadow", "shadow") : null),
       el("span", { class: "rule-first muted" }, foreign(first ?? "")),
-      now ? el("span", { class: "rule-rate muted", text: `${rate(now.allowedPerSecond + now.deniedPerSecond)}/s` }) : null),
+      now && rule.mode !== "shadow" ? el("span", { class: "rule-rate muted", text: `${rate(now.allowedPerSecond + now.deniedPerSecond)}/s` }) : null),
     el("div", { class: "sentences" }, [first, ...rest].map((words) => (words === "" ? el("hr", {}) : el("p", {}, withTimes(sentence(words))))))));
 }
 
