@@ -8,6 +8,7 @@ import java.util.List;
 import java.util.Set;
 import java.util.concurrent.ArrayBlockingQueue;
 import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.LongAdder;
 import org.apache.datasketches.frequencies.ErrorType;
 import org.apache.datasketches.frequencies.ItemsSketch;
@@ -17,9 +18,13 @@ final class Clients {
   /*
    * A client is the identity of an account, as the store keeps it: secret values are hashed.
    *
-   * Deciding threads only put samples into a bounded buffer, as they are; one background thread makes
-   * texts of their identities and moves them to a sketch of frequent items. Above SAMPLES an interval, one call in `every` is sampled, and counts
-   * `every` times. If a burst fills the buffer before `every` has followed, the rest is not sampled.
+   * Deciding threads only put samples into a bounded buffer, as they are. One background thread makes
+   * texts of their identities and moves them to a sketch of frequent items. Above SAMPLES an interval,
+   * one call in `every` is sampled, and counts `every` times. If a burst fills the buffer before
+   * `every` has followed, the rest is not sampled.
+   *
+   * Callers choose how long an identity is. So the samples of an interval are bounded by their size,
+   * too, and an identity over LONGEST characters is not listed.
    *
    * There are two sketches, of the current five minutes and of those before.
    *
@@ -29,9 +34,13 @@ final class Clients {
   static final int SAMPLES = 8_192;
   static final int SKETCH_SIZE = 1_024;
   static final int SHARED = 200;
+  static final int LONGEST = 2_048;
+  private static final int MOST_HELD = 2 * 1024 * 1024; // characters
+  private static final int BALANCE_SIZE = 64; // beside its facets
   private static final int INTERVALS = 150; // of two seconds
 
   private final ArrayBlockingQueue<Sample> buffer = new ArrayBlockingQueue<>(SAMPLES);
+  private final AtomicInteger held = new AtomicInteger();
   private final LongAdder calls = new LongAdder();
   private volatile int every = 1;
 
@@ -41,8 +50,8 @@ final class Clients {
   private long counted;
   private int intervals;
 
-  /** The balances of one call, and for how many calls it stands. */
-  private record Sample(List<Balance> balances, int weight) {}
+  /** The balances of one call, for how many calls it stands, and how much it holds. */
+  private record Sample(List<Balance> balances, int weight, int size) {}
 
   /**
    * A client.
@@ -57,8 +66,23 @@ final class Clients {
     calls.increment();
     int weight = every;
     if (weight == 1 || ThreadLocalRandom.current().nextInt(weight) == 0) {
-      boolean unused = buffer.offer(new Sample(decision.balances(), weight));
+      int size = size(decision.balances());
+      if (held.addAndGet(size) > MOST_HELD
+          || !buffer.offer(new Sample(decision.balances(), weight, size))) {
+        held.addAndGet(-size);
+      }
     }
+  }
+
+  private static int size(List<Balance> balances) {
+    int size = 0;
+    for (Balance balance : balances) {
+      size += BALANCE_SIZE;
+      for (String value : balance.account().identity().facets().values()) {
+        size += value.length();
+      }
+    }
+    return size;
   }
 
   private static Set<String> identities(List<Balance> balances) {
@@ -77,8 +101,11 @@ final class Clients {
     List<Sample> samples = new ArrayList<>();
     buffer.drainTo(samples);
     for (Sample sample : samples) {
+      held.addAndGet(-sample.size);
       for (String identity : identities(sample.balances)) {
-        current.update(identity, sample.weight);
+        if (identity.length() <= LONGEST) {
+          current.update(identity, sample.weight);
+        }
       }
     }
     long sum = calls.sum();

@@ -8,6 +8,7 @@ import dev.sluice.Limiter;
 import dev.sluice.Rule;
 import dev.sluice.RuleSource;
 import dev.sluice.Rules;
+import dev.sluice.internal.Bounds;
 import dev.sluice.memory.MemoryStore;
 import dev.sluice.store.SharedData;
 import java.lang.management.ManagementFactory;
@@ -68,6 +69,35 @@ class TrafficSizeTest {
     assertThat(Files.readString(Path.of("../docs/console.md")))
         .contains((MOST_HEAP >> 20) + " MiB")
         .contains((MOST_SHARED >> 10) + " KiB");
+  }
+
+  /** Callers choose how long their names are. */
+  @Test
+  void clientsWithTheLongestNamesTakeNoMoreEither() {
+    long before = usedHeap();
+    Traffic traffic = new Traffic("node", InstantSource.system());
+    MemoryStore store = MemoryStore.create(InstantSource.system(), 1);
+    Rule rule =
+        Rule.builder("r")
+            .by("a+b", "a", "b")
+            .limit(Limit.tokenBucket(1, 1, Duration.ofHours(1)))
+            .build();
+    Limiter limiter =
+        Limiter.builder(store, RuleSource.fixed(Rules.of(rule))).listener(traffic).build();
+
+    for (int i = 0; i < 40_000; i++) {
+      if (i % 8_000 == 0) {
+        traffic.turn();
+      }
+      String name = i % 6_000 + "x".repeat(Bounds.LONGEST_FACET_VALUE - 8);
+      limiter.decide("r", Identity.of("a", name, "b", name));
+    }
+
+    long grown = usedHeap() - before;
+    System.out.printf("Clients with the longest names: heap %,d KiB%n", grown >> 10);
+    assertThat(traffic.busiest()).isNotEmpty();
+    assertThat(traffic.mostRefused()).isNotEmpty();
+    assertThat(grown).isLessThan(MOST_HEAP);
   }
 
   /** One client in ten calls again, and is refused. The samples of the last calls stay. */

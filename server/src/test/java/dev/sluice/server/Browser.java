@@ -311,7 +311,7 @@ final class Browser implements AutoCloseable {
         && url.substring(sluice.url().length())
             .matches(
                 "/(#.*)?|/console/[a-z]+\\.(js|css|svg)|/console/api/(session|overview|series|live|"
-                    + "clients|client|locks|accounts|overrides(/\\w+)?|rules|audit)(\\?[^#]*)?");
+                    + "clients|client|locks|accounts|overrides(/\\w+)?|rules|rule-names|audit)(\\?[^#]*)?");
   }
 
   /** Every request so far. */
