@@ -96,7 +96,6 @@ class TrafficSizeTest {
     long grown = usedHeap() - before;
     System.out.printf("Clients with the longest names: heap %,d KiB%n", grown >> 10);
     assertThat(traffic.busiest()).isNotEmpty();
-    assertThat(traffic.mostRefused()).isNotEmpty();
     assertThat(grown).isLessThan(MOST_HEAP);
   }
 
