@@ -218,7 +218,7 @@ class ActuatorTest {
 
   /** The lock of Ann in JSON, its keys in the order in which docs/spring.md prints them. */
   private static String lock(String reason, String json) {
-    Matcher until = Pattern.compile("\"until\":\"[^\"]+\"").matcher(json);
+    Matcher until = Pattern.compile("\"since\":\"[^\"]+\",\"until\":\"[^\"]+\"").matcher(json);
     assertThat(until.find()).isTrue();
     return "{\"rule\":\"Code\",\"identity\":\"login=ann\",%s,\"reason\":\"%s\"}"
         .formatted(until.group(), reason);
