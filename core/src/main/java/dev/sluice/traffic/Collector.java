@@ -15,6 +15,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.UUID;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.ScheduledFuture;
@@ -30,17 +31,20 @@ import org.slf4j.LoggerFactory;
 public final class Collector implements AutoCloseable {
   /*
    * Summaries count from the start of a node. What came since the one before is spread over the
-   * time between both, by the clock of the node, and ends at the present, by the clock of the
-   * collector. So clocks of nodes need not agree. A node that is seen for the first time counts from
-   * then on, unless it has just started.
+   * time between both. `NodeClock` turns the times of a node into times of the collector, so clocks
+   * of nodes need not agree. A node that is seen for the first time counts from then on, unless it
+   * has just started.
+   *
+   * Summaries are up to two seconds old when they are read. So the present is left out until all
+   * nodes have reported it, or are late.
    */
   private static final Logger LOG = LoggerFactory.getLogger(Collector.class);
   private static final Duration SLOT = Duration.ofSeconds(2);
   private static final int SLOTS = 450; // 15 minutes
   private static final int RECENT_SLOTS = 5;
   private static final int LATENCY_SUMMARIES = 6;
-  private static final Duration LEASE = Duration.ofSeconds(90);
   private static final Duration YOUNG = Duration.ofSeconds(20);
+  private static final Duration LATE = Reporter.INTERVAL.multipliedBy(3);
   private static final int MOST_RULES = 50;
   private static final int MOST_LIMITS = 20;
 
@@ -56,15 +60,18 @@ public final class Collector implements AutoCloseable {
 
   /** A node that is alive. */
   private static final class Known {
-    private NodeSummary last;
+    private final NodeClock clock;
     private final Deque<NodeSummary> recent = new ArrayDeque<>();
+    private NodeSummary last;
 
-    Known(NodeSummary first) {
+    Known(NodeSummary first, Instant now) {
       this.last = first;
+      this.clock = new NodeClock(first.at(), now);
       recent.add(first);
     }
 
-    void next(NodeSummary summary) {
+    void next(NodeSummary summary, Instant now) {
+      clock.next(summary.at(), now);
       last = summary;
       recent.add(summary);
       if (recent.size() > LATENCY_SUMMARIES) {
@@ -151,39 +158,51 @@ public final class Collector implements AutoCloseable {
   private void learn(NodeSummary summary, Instant now) {
     Known known = nodes.get(summary.node().id());
     if (known == null) {
-      nodes.put(summary.node().id(), new Known(summary));
+      Known first = new Known(summary, now);
+      nodes.put(summary.node().id(), first);
       Duration age = Duration.between(summary.node().since(), summary.at());
       if (age.compareTo(YOUNG) < 0) {
-        add(summary.counts(), Map.of(), age, now);
+        add(summary.counts(), Map.of(), first.clock.until().minus(age), first.clock.until());
       }
     } else if (!known.last.at().equals(summary.at())) {
-      Duration length = Duration.between(known.last.at(), summary.at());
-      add(summary.counts(), known.last.counts(), length, now);
-      known.next(summary);
+      Map<String, Tally> before = known.last.counts();
+      Instant from = known.clock.until();
+      known.next(summary, now);
+      add(summary.counts(), before, from, known.clock.until());
     }
   }
 
-  private void add(
-      Map<String, Tally> counts, Map<String, Tally> before, Duration length, Instant now) {
+  private void add(Map<String, Tally> counts, Map<String, Tally> before, Instant from, Instant to) {
     counts.forEach(
         (rule, tally) -> {
           Tally more = tally.since(before.getOrDefault(rule, Tally.NONE));
           if (more.sum() > 0) {
-            series.add(now, length, rule, more);
+            series.add(from, to, rule, more);
             history.add(rule, more);
           }
         });
   }
 
+  /** Until when all nodes have reported what they decided. */
+  private Instant complete() {
+    Instant now = clock.instant();
+    Instant late = now.minus(LATE);
+    return nodes.values().stream()
+        .map(known -> known.clock.until())
+        .filter(until -> until.isAfter(late))
+        .min(Comparator.naturalOrder())
+        .orElse(now);
+  }
+
   /** Writes a minute if this collector has the lease, and reads it back. */
   private void write(String minute) {
     var unused =
-        data.lease(History.LEASE, id, LEASE)
+        data.lease(History.LEASE, id, History.LEASE_LENGTH)
             .thenCompose(
                 mine ->
                     mine
                         ? data.append(History.LOG, List.of(minute), History.MOST, History.TTL)
-                        : java.util.concurrent.CompletableFuture.completedFuture(null))
+                        : CompletableFuture.completedFuture(null))
             .whenComplete(
                 (done, error) -> {
                   if (error == null) {
@@ -239,15 +258,22 @@ public final class Collector implements AutoCloseable {
       summary.limits().forEach((limit, denied) -> limits.merge(limit, denied, Long::sum));
     }
     alive.sort(Comparator.comparing(node -> node.node().since()));
-    return new Overview(clock.instant(), alive, total, rates(""), busiest(rules), hardest(limits));
+    Instant complete = complete();
+    return new Overview(
+        clock.instant(),
+        alive,
+        total,
+        rates("", complete),
+        busiest(rules, complete),
+        hardest(limits));
   }
 
-  private Overview.Rates rates(String rule) {
-    double[] recent = series.recent(rule, RECENT_SLOTS);
+  private Overview.Rates rates(String rule, Instant complete) {
+    double[] recent = series.recent(rule, RECENT_SLOTS, complete);
     return new Overview.Rates(recent[0], recent[1], recent[2], recent[3]);
   }
 
-  private List<Overview.RuleTraffic> busiest(Map<String, Tally> rules) {
+  private List<Overview.RuleTraffic> busiest(Map<String, Tally> rules, Instant complete) {
     return rules.entrySet().stream()
         .sorted(
             Comparator.<Map.Entry<String, Tally>>comparingLong(entry -> -entry.getValue().sum())
@@ -255,7 +281,8 @@ public final class Collector implements AutoCloseable {
         .limit(MOST_RULES)
         .map(
             entry ->
-                new Overview.RuleTraffic(entry.getKey(), entry.getValue(), rates(entry.getKey())))
+                new Overview.RuleTraffic(
+                    entry.getKey(), entry.getValue(), rates(entry.getKey(), complete)))
         .toList();
   }
 
@@ -274,7 +301,7 @@ public final class Collector implements AutoCloseable {
 
   /** The last 15 minutes of a rule, or of all rules if the name is empty. */
   public synchronized Points last15Minutes(String rule) {
-    return series.points(rule);
+    return series.points(rule, complete());
   }
 
   /** The last 24 hours of a rule, or of all rules if the name is empty. */

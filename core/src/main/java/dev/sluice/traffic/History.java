@@ -15,12 +15,18 @@ import java.util.TreeMap;
 /** What was decided in each minute of the last 24 hours. Used under the monitor of its owner. */
 final class History {
   /*
-   * Every collector adds up the current minute. When the minute is over, the one with the lease
-   * writes it to the log, and all of them read it from there. If the lease changes hands, a minute
-   * may be written twice; the first one read is kept.
+   * Every collector adds up the current minute. When the minute is over, the first one to take the
+   * lease writes it to the log, and all of them read it from there. The lease is shorter than a
+   * minute, so the next minute is written whichever collector has ended meanwhile. It is longer than
+   * the difference that the clocks of collectors may have; beyond that a minute is written twice,
+   * and the first one read is kept.
+   *
+   * A collector that has seen only a part of its first minute waits a turn, so that another one can
+   * write the whole.
    */
   static final String LOG = "history";
   static final String LEASE = "historian";
+  static final Duration LEASE_LENGTH = Duration.ofSeconds(30);
   static final int MINUTES = 24 * 60;
   static final int MOST = 1_500;
   static final Duration TTL = Duration.ofHours(25);
@@ -30,6 +36,8 @@ final class History {
   private final NavigableMap<Long, Map<String, Tally>> minutes = new TreeMap<>();
   private final Map<String, Tally> current = new HashMap<>();
   private long minute = -1;
+  private boolean whole;
+  private String waiting = "";
 
   static long minuteOf(Instant at) {
     return at.getEpochSecond() / 60;
@@ -40,19 +48,26 @@ final class History {
     current.merge(rule, tally, Tally::plus);
   }
 
-  /** Ends the current minute if it is over; returns what to write then, else an empty text. */
+  /** Ends the current minute if it is over; returns what to write now, or an empty text. */
   String turn(Instant now) {
     long present = minuteOf(now);
     if (minute < 0) {
       minute = present;
     }
-    if (present == minute) {
-      return "";
+    String write = waiting;
+    waiting = "";
+    if (present != minute) {
+      String ended = text(minute, current);
+      if (whole) {
+        write = ended;
+      } else {
+        waiting = ended;
+      }
+      whole = true;
+      current.clear();
+      minute = present;
     }
-    String ended = text(minute, current);
-    current.clear();
-    minute = present;
-    return ended;
+    return write;
   }
 
   private static String text(long minute, Map<String, Tally> tallies) {

@@ -60,25 +60,25 @@ final class Series {
     }
   }
 
-  /** Adds decisions that were made during the last {@code length}, spread evenly. */
-  void add(Instant now, Duration length, String rule, Tally tally) {
-    int covered =
-        (int) Math.max(1, Math.min(slots, Math.round((double) length.toMillis() / slotMillis)));
+  /** Adds decisions that were made between two moments, spread evenly. */
+  void add(Instant from, Instant to, String rule, Tally tally) {
     float[][] values = byRule.get(rule);
     if (values == null && byRule.size() < MOST_RULES) {
       values = empty(0);
       byRule.put(rule, values);
     }
-    double share = 1000.0 / (slotMillis * covered);
-    for (int back = 0; back < covered; back++) {
-      long slot = slotOf(now) - back;
-      if (slot > newest || slot <= newest - slots || slot < 0) {
-        continue;
-      }
+    long start = from.toEpochMilli();
+    long end = Math.max(to.toEpochMilli(), start + 1);
+    double perMilli = 1.0 / (end - start);
+    long last = Math.min(newest, Math.floorDiv(end - 1, slotMillis));
+    long first = Math.max(Math.max(0, newest - slots + 1), Math.floorDiv(start, slotMillis));
+    for (long slot = first; slot <= last; slot++) {
       int at = (int) (slot % slots);
       if (Float.isNaN(all[0][at])) {
         continue; // before anything was known
       }
+      long within = Math.min(end, (slot + 1) * slotMillis) - Math.max(start, slot * slotMillis);
+      double share = within * perMilli * 1000 / slotMillis;
       add(all, at, tally, share);
       if (values != null) {
         add(values, at, tally, share);
@@ -93,20 +93,25 @@ final class Series {
     values[3][at] += (float) (tally.shadowDenied() * share);
   }
 
-  /** The points of all rules together, or of one; zeros for a rule without a series. */
-  Points points(String rule) {
+  /**
+   * The points of all rules together, or of one; zeros for a rule without a series.
+   *
+   * @param complete until when all nodes have reported; later slots are left out
+   */
+  Points points(String rule, Instant complete) {
+    long end = Math.min(newest, slotOf(complete) - 1);
     float[][] values = rule.isEmpty() ? all : byRule.getOrDefault(rule, empty(0));
     float[][] ordered = new float[KINDS][slots];
     for (int i = 0; i < slots; i++) {
-      long slot = newest - slots + 1 + i;
+      long slot = end - slots + 1 + i;
       int at = (int) Math.floorMod(slot, (long) slots);
-      boolean known = slot >= 0 && !Float.isNaN(all[0][at]);
+      boolean known = slot > newest - slots && slot >= 0 && !Float.isNaN(all[0][at]);
       for (int kind = 0; kind < KINDS; kind++) {
         ordered[kind][i] = known ? values[kind][at] : Float.NaN;
       }
     }
     return new Points(
-        Instant.ofEpochMilli(Math.max(0, newest - slots + 1) * slotMillis),
+        Instant.ofEpochMilli(Math.max(0, end - slots + 1) * slotMillis),
         Duration.ofMillis(slotMillis),
         ordered[0],
         ordered[1],
@@ -114,13 +119,14 @@ final class Series {
         ordered[3]);
   }
 
-  /** The mean of the last slots that are complete, per second: by kind. */
-  double[] recent(String rule, int lastSlots) {
+  /** The mean of the last slots before a moment, per second: by kind. */
+  double[] recent(String rule, int lastSlots, Instant complete) {
+    long end = Math.min(newest, slotOf(complete) - 1);
     float[][] values = rule.isEmpty() ? all : byRule.getOrDefault(rule, empty(0));
     double[] mean = new double[KINDS];
     int known = 0;
-    for (int back = 1; back <= lastSlots && newest - back >= 0; back++) {
-      int at = (int) ((newest - back) % slots);
+    for (int back = 0; back < lastSlots && end - back >= 0; back++) {
+      int at = (int) ((end - back) % slots);
       if (!Float.isNaN(all[0][at])) {
         known++;
         for (int kind = 0; kind < KINDS; kind++) {

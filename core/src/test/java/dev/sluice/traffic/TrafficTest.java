@@ -185,6 +185,114 @@ class TrafficTest {
   }
 
   @Test
+  void noMinuteIsLostWhenTheCollectorThatWroteTheLastOneEnds() {
+    TestNode node = new TestNode("a");
+    Collector first = Collector.idle(store.sharedData(), clock);
+    Collector second = Collector.idle(store.sharedData(), clock);
+    for (int i = 0; i < 45; i++) { // until 12:01:30
+      share(first, node);
+      second.look();
+      clock.advance(Duration.ofSeconds(2));
+    }
+    Collector late = Collector.idle(store.sharedData(), clock); // sees a part of 12:01
+    for (int i = 0; i < 60; i++) { // the first collector has ended
+      node.calls(1, "ann");
+      share(late, node);
+      second.look();
+      clock.advance(Duration.ofSeconds(2));
+    }
+
+    List<String> minutes =
+        store.sharedData().newest("history", 10, null).toCompletableFuture().join().stream()
+            .map(entry -> entry.text().lines().toList().get(0))
+            .toList();
+    long noon = Instant.parse("2026-01-01T12:00:00Z").getEpochSecond() / 60;
+    assertThat(minutes)
+        .containsExactly("minute " + (noon + 2), "minute " + (noon + 1), "minute " + noon);
+  }
+
+  @Test
+  void aMinuteOfWhichACollectorSawAPartIsWrittenByTheOneThatSawItWhole() {
+    TestNode node = new TestNode("a");
+    Collector whole = Collector.idle(store.sharedData(), clock);
+    whole.look();
+    clock.advance(Duration.ofSeconds(70)); // 12:01:10
+    share(whole, node);
+    clock.advance(Duration.ofSeconds(10));
+    node.calls(3, "ann");
+    share(whole, node);
+    Collector part = Collector.idle(store.sharedData(), clock);
+    part.look();
+    clock.advance(Duration.ofSeconds(40)); // 12:02:00
+    node.calls(4, "ann");
+    node.reporter.share();
+    part.look();
+    whole.look();
+    clock.advance(Duration.ofSeconds(2));
+    part.look();
+
+    part.readHistory(10);
+    assertThat(Math.round(sum(part.last24Hours("").allowed()) * 60)).isEqualTo(3);
+    assertThat(Math.round(sum(part.last24Hours("").denied()) * 60)).isEqualTo(4);
+  }
+
+  @Test
+  void irregularReadingDoesNotMakeRatesGoUpAndDown() {
+    long seed = Long.getLong("sluice.seed", 11);
+    Random random = new Random(seed);
+    TestNode a = new TestNode("a");
+    TestNode b = new TestNode("b");
+    clock.advance(Duration.ofSeconds(30)); // so that nobody is young
+    Collector collector = Collector.idle(store.sharedData(), clock);
+    long nextA = 0;
+    long nextB = 900;
+    long nextLook = 1_300;
+    for (long millis = 0; millis < 120_000; millis += 100) {
+      a.calls(1, "ann");
+      b.calls(2, "bob");
+      if (millis >= nextA) {
+        a.reporter.share();
+        nextA = millis + 2_000 + random.nextInt(100);
+      }
+      if (millis >= nextB) {
+        b.reporter.share();
+        nextB = millis + 2_000 + random.nextInt(100);
+      }
+      if (millis >= nextLook) {
+        collector.look();
+        nextLook = millis + 1_500 + random.nextInt(1_500);
+      }
+      clock.advance(Duration.ofMillis(100));
+    }
+
+    float[] denied = collector.last15Minutes("api").denied();
+    int first = 0;
+    while (Float.isNaN(denied[first]) || denied[first] == 0) {
+      first++;
+    }
+    float[] settled = Arrays.copyOfRange(denied, first + 5, denied.length);
+    assertThat(settled).as("seed %d", seed).hasSizeGreaterThan(45);
+    for (float rate : settled) {
+      assertThat(rate).as("of %s, seed %d", Arrays.toString(settled), seed).isBetween(28f, 32f);
+    }
+  }
+
+  @Test
+  void aNodeWhoseClockStepsIsCountedOnceAndInThePresent() {
+    for (Duration step : List.of(Duration.ofHours(1), Duration.ofHours(-1))) {
+      Instant read = clock.instant();
+      NodeClock node = new NodeClock(read.minusSeconds(60), read);
+
+      node.next(read.minusSeconds(58), read.plusSeconds(3));
+      assertThat(node.until()).isEqualTo(read.plusSeconds(2));
+      node.next(read.minusSeconds(56).plus(step), read.plusSeconds(5));
+      assertThat(node.until()).isEqualTo(read.plusSeconds(5));
+      node.next(read.minusSeconds(54).plus(step), read.plusSeconds(8));
+      assertThat(node.until()).isEqualTo(read.plusSeconds(7));
+    }
+  }
+
+  @Test
   void theBusiestAndTheMostRefusedClientsAreFoundAmongMany() {
     long seed = 7;
     Random random = new Random(seed);
