@@ -52,6 +52,11 @@ public record Terms(List<Limit> limits, @Nullable Lock lock, boolean countDenied
     return longest;
   }
 
+  /** Why a lock of these terms began, for operators: {@code used up 3 per 30m}. */
+  public String lockReason() {
+    return "used up " + limits.stream().map(Limit::toString).collect(Collectors.joining(" or "));
+  }
+
   /** Reads like the rule file: {@code 3 per 30m, then locked for 30m}. */
   @Override
   public String toString() {

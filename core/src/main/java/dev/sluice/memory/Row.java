@@ -254,7 +254,7 @@ final class Row {
     boolean inARow = before != null && now <= before.until + Durations.micros(rule.memory());
     long nth = inARow && before != null ? before.nth + 1 : 1;
     long memory = Durations.micros(rule.memory());
-    lock = new Held(now, now + rule.micros(nth), nth, memory, form.terms().toString());
+    lock = new Held(now, now + rule.micros(nth), nth, memory, form.terms().lockReason());
   }
 
   /** Locks by hand. Such a lock does not lengthen the next one. */

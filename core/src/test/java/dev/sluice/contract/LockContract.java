@@ -185,7 +185,7 @@ public interface LockContract {
                 new Account("signIn", ANN),
                 Scene.START,
                 Scene.START.plus(Duration.ofMinutes(30)),
-                "3 per 30m, then locked for 30m"));
+                "used up 3 per 30m"));
     scene.clock.advance(Duration.ofMinutes(30));
     assertThat(await(scene.limiter(rule).locksAsync(null, 1_000, null)).locks()).isEmpty();
   }
@@ -265,7 +265,7 @@ public interface LockContract {
 
     assertThat(await(scene.limiter(rule).locksAsync(null, 1_000, null)).locks())
         .extracting(Restriction::reason)
-        .containsExactly("1 per 1s, then locked for 1m");
+        .containsExactly("used up 1 per 1s");
   }
 
   @Test

@@ -212,7 +212,7 @@ class LocksIT {
                   new Account(rule, who, rule.equals("together")),
                   Instant.EPOCH.plus(until, ChronoUnit.MICROS).minus(HOUR),
                   Instant.EPOCH.plus(until, ChronoUnit.MICROS),
-                  denied.balances().get(0).limit() + ", then locked for 1h"));
+                  "used up " + denied.balances().get(0).limit()));
         }
       }
       assertThat(listAll(store, null, 4, 6)).isEqualTo(sorted(expected));

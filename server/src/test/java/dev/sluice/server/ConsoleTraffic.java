@@ -21,7 +21,7 @@ import java.util.concurrent.atomic.LongAdder;
 final class ConsoleTraffic implements AutoCloseable {
   /*
    * The day of the shop takes as long as the caller says. Customers call the API and people search all day, more in the
-   * middle of each wave. At a quarter of the day somebody begins to try passwords; at 0.45 a job of the customer globex
+   * middle of each wave. At a quarter of the day somebody begins to try passwords; at 0.45 a job of the customer nightly-sync
    * runs away, and is stopped at 0.8. A crawler searches from the start. The same seed makes the same day.
    */
 
@@ -70,16 +70,16 @@ final class ConsoleTraffic implements AutoCloseable {
 
   private static final List<Customer> CUSTOMERS =
       List.of(
-          new Customer("acme", "enterprise", 30),
-          new Customer("initech", "enterprise", 18),
-          new Customer("umbrella", "pro", 12),
-          new Customer("hooli", "pro", 10),
-          new Customer("globex", "pro", 6),
-          new Customer("stark", "pro", 6),
-          new Customer("wayne", "free", 4),
-          new Customer("vandelay", "free", 3),
-          new Customer("pied-piper", "free", 3),
-          new Customer("dunder-mifflin-paper-company-scranton-branch", "free", 1));
+          new Customer("storefront", "enterprise", 30),
+          new Customer("fleet-tracking", "enterprise", 18),
+          new Customer("payroll", "pro", 12),
+          new Customer("ticket-shop", "pro", 10),
+          new Customer("nightly-sync", "pro", 6),
+          new Customer("weather-app", "pro", 6),
+          new Customer("hobby-bot", "free", 4),
+          new Customer("travel-blog", "free", 3),
+          new Customer("student-project", "free", 3),
+          new Customer("regional-library-catalogue-search-prototype", "free", 1));
   private static final List<String> GUESSED =
       List.of("admin", "root", "ann", "test", "support", "info", "' or 1=1 --", "<img src=x>");
   private static final long PERIOD_MILLIS = 5;
@@ -149,7 +149,7 @@ final class ConsoleTraffic implements AutoCloseable {
   }
 
   private void runAway() {
-    send(List.of("Api"), Map.of("customer", "globex", "plan", "pro"));
+    send(List.of("Api"), Map.of("customer", "nightly-sync", "plan", "pro"));
   }
 
   private void search() {

@@ -38,7 +38,7 @@ public final class EncodedTerms {
     all.append('|').append(lock == null ? 0 : Durations.micros(lock.memory()));
     all.append('|').append(lock != null && lock.on() == Lock.On.LIMIT ? 1 : 0);
     all.append('|').append(terms.countDenied() ? 1 : 0);
-    all.append('|').append(reason(terms.toString()));
+    all.append('|').append(reason(terms.lockReason()));
     for (Limit limit : terms.limits()) {
       all.append('|').append(encode(limit));
     }

@@ -343,7 +343,7 @@ public final class AdminRoutes {
 
   private static String state(Balance balance) {
     Instant until = Instant.EPOCH.plus(Durations.ofMicros(balance.lockedUntilMicros()));
-    return "%d of %d left%s"
+    return "%,d of %,d left%s"
         .formatted(
             balance.remaining(),
             balance.limit().quota(),

@@ -22,7 +22,7 @@ export function client(page, params) {
     page.tools.append(button("Override", () => setOverride({ identity }, () => reload())), button("Lock", () => setLock({ identity }, () => reload()), { kind: "danger-text" }));
   }
   page.content.append(summary,
-    card("Accounts", { note: "every rule in force that counts this client" }, accounts, pages.element),
+    card("Accounts", { id: "accounts-card", note: "every rule in force that counts this client" }, accounts, pages.element),
     card("Overrides", {}, overrides),
     card("Refused lately", { note: "a sample, of the last hour" }, refusals));
 
