@@ -107,6 +107,14 @@ public interface SharedData {
    * @param at when it was written, by the clock of the store
    */
   record Entry(String id, Instant at, String text) {
+    /** Whether it was appended after the entry with an id. */
+    public boolean isAfter(String otherId) {
+      String[] own = id.split("-", 2);
+      String[] other = otherId.split("-", 2);
+      int byTime = Long.compare(Long.parseLong(own[0]), Long.parseLong(other[0]));
+      return byTime != 0 ? byTime > 0 : Long.parseLong(own[1]) > Long.parseLong(other[1]);
+    }
+
     /** Whether a text has the form of an id. */
     public static boolean isId(String text) {
       return text.matches("\\d{1,16}-\\d{1,16}");

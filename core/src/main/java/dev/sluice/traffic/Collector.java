@@ -3,13 +3,12 @@ package dev.sluice.traffic;
 import dev.sluice.internal.Daemon;
 import dev.sluice.internal.Stages;
 import dev.sluice.store.SharedData;
+import dev.sluice.store.Store;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.InstantSource;
-import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Comparator;
-import java.util.Deque;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -17,6 +16,7 @@ import java.util.Optional;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.Executor;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.ScheduledFuture;
 import java.util.concurrent.TimeUnit;
@@ -37,72 +37,63 @@ public final class Collector implements AutoCloseable {
    *
    * Summaries are up to two seconds old when they are read. So the present is left out until all
    * nodes have reported it, or are late.
+   *
+   * While the store does not answer, the summary of this process is all there is, and is shown. The
+   * others come back after that, with what they decided meanwhile.
    */
   private static final Logger LOG = LoggerFactory.getLogger(Collector.class);
   private static final Duration SLOT = Duration.ofSeconds(2);
   private static final int SLOTS = 450; // 15 minutes
   private static final int RECENT_SLOTS = 5;
-  private static final int LATENCY_SUMMARIES = 6;
   private static final Duration YOUNG = Duration.ofSeconds(20);
   private static final Duration LATE = Reporter.INTERVAL.multipliedBy(3);
   private static final int MOST_RULES = 50;
   private static final int MOST_LIMITS = 20;
+  private static final int MOST_KNOWN = 4 * SharedData.MOST_MEMBERS;
 
   private final SharedData data;
+  private final Optional<Traffic> own;
   private final InstantSource clock;
   private final String id = UUID.randomUUID().toString();
-  private final ScheduledExecutorService thread = Daemon.scheduled("sluice-collector");
+  private final ScheduledExecutorService thread;
+  private final Executor reader;
   private final AtomicBoolean asking = new AtomicBoolean();
   private final Series series = new Series(SLOT, SLOTS);
   private final History history = new History();
-  private final Map<String, Known> nodes = new HashMap<>();
+  private final LastMinutes<String, Tally> lateRules = new LastMinutes<>(Tally::plus);
+  private final LastMinutes<Traffic.LimitName, Long> lateLimits = new LastMinutes<>(Long::sum);
+  private final Map<String, KnownNode> nodes = new HashMap<>();
+  private final Names names = new Names();
+  private Instant readSince = Instant.MAX;
+  private Instant lastRead = Instant.MIN;
   private Optional<String> trouble = Optional.empty();
 
-  /** A node that is alive. */
-  private static final class Known {
-    private final NodeClock clock;
-    private final Deque<NodeSummary> recent = new ArrayDeque<>();
-    private NodeSummary last;
-
-    Known(NodeSummary first, Instant now) {
-      this.last = first;
-      this.clock = new NodeClock(first.at(), now);
-      recent.add(first);
-    }
-
-    void next(NodeSummary summary, Instant now) {
-      clock.next(summary.at(), now);
-      last = summary;
-      recent.add(summary);
-      if (recent.size() > LATENCY_SUMMARIES) {
-        recent.remove();
-      }
-    }
-
-    long[] recentLatencies() {
-      long[] first = recent.getFirst().latencies();
-      long[] latencies = last.latencies().clone();
-      for (int i = 0; i < latencies.length && recent.size() > 1; i++) {
-        latencies[i] -= first[i];
-      }
-      return latencies;
-    }
-
-    double perSecond() {
-      NodeSummary first = recent.getFirst();
-      double seconds = Duration.between(first.at(), last.at()).toMillis() / 1000.0;
-      return seconds <= 0 ? 0 : last.total().since(first.total()).sum() / seconds;
-    }
-  }
-
-  private Collector(SharedData data, InstantSource clock) {
+  /**
+   * A collector.
+   *
+   * @param reader reads what the store answers; with many nodes that takes time, in which the store
+   *     has others to answer
+   */
+  private Collector(
+      SharedData data,
+      Optional<Traffic> own,
+      InstantSource clock,
+      ScheduledExecutorService thread,
+      Executor reader) {
     this.data = data;
+    this.own = own;
     this.clock = clock;
+    this.thread = thread;
+    this.reader = reader;
   }
 
-  /** Starts to read summaries. */
-  public static Collector start(SharedData data) {
-    Collector collector = new Collector(data, InstantSource.system());
+  /** Starts to read the summaries of the nodes of a store. */
+  public static Collector start(Store store) {
+    Optional<Traffic> own =
+        store.listener().filter(Traffic.class::isInstance).map(Traffic.class::cast);
+    ScheduledExecutorService thread = Daemon.scheduled("sluice-collector");
+    Collector collector =
+        new Collector(store.sharedData(), own, InstantSource.system(), thread, thread);
     collector.readHistory(History.MOST);
     ScheduledFuture<?> unused =
         collector.thread.scheduleWithFixedDelay(
@@ -112,7 +103,12 @@ public final class Collector implements AutoCloseable {
 
   /** A collector that reads only when a test says so. */
   static Collector idle(SharedData data, InstantSource clock) {
-    return new Collector(data, clock);
+    return idle(data, Optional.empty(), clock);
+  }
+
+  /** A collector of a process that decides, too. */
+  static Collector idle(SharedData data, Optional<Traffic> own, InstantSource clock) {
+    return new Collector(data, own, clock, Daemon.scheduled("sluice-collector"), Runnable::run);
   }
 
   /** Reads the summaries, unless the store has not answered the last time yet. */
@@ -123,7 +119,7 @@ public final class Collector implements AutoCloseable {
     try {
       var unused =
           data.members(Reporter.NODES)
-              .whenComplete(
+              .whenCompleteAsync(
                   (texts, error) -> {
                     asking.set(false);
                     if (error == null) {
@@ -131,56 +127,102 @@ public final class Collector implements AutoCloseable {
                     } else {
                       missed(error);
                     }
-                  });
+                  },
+                  reader);
     } catch (RuntimeException e) {
       asking.set(false);
       missed(e);
     }
   }
 
-  private synchronized void missed(Throwable error) {
-    trouble = Optional.of(String.valueOf(Stages.cause(error).getMessage()));
+  private void missed(Throwable error) {
     LOG.debug("Could not read the summaries of nodes", error);
+    Optional<NodeSummary> alone = own.flatMap(Traffic::summary);
+    synchronized (this) {
+      trouble = Optional.of(String.valueOf(Stages.cause(error).getMessage()));
+      if (alone.isPresent()) {
+        Instant now = clock.instant();
+        series.advance(now);
+        nodes.values().stream().filter(KnownNode::isAlive).forEach(node -> node.seen(false));
+        learn(alone.get(), now);
+      }
+    }
   }
 
   private synchronized void learn(Map<String, String> texts) {
     Instant now = clock.instant();
     trouble = Optional.empty();
+    if (lastRead.isBefore(now.minus(LATE))) {
+      readSince = now;
+    }
+    lastRead = now;
     series.advance(now);
-    nodes.keySet().retainAll(texts.keySet());
-    texts.forEach((node, text) -> learn(NodeSummary.read(node, text), now));
-    String ended = history.turn(now);
+    texts.forEach((node, text) -> learn(names.of(NodeSummary.read(node, text)), now));
+    nodes.forEach((node, known) -> known.seen(texts.containsKey(node)));
+    forget();
+    lateRules.turn(now);
+    lateLimits.turn(now);
+    List<String> ended = history.turn(now, readSince);
     if (!ended.isEmpty()) {
       write(ended);
     }
   }
 
-  private void learn(NodeSummary summary, Instant now) {
-    Known known = nodes.get(summary.node().id());
-    if (known == null) {
-      Known first = new Known(summary, now);
-      nodes.put(summary.node().id(), first);
-      Duration age = Duration.between(summary.node().since(), summary.at());
-      if (age.compareTo(YOUNG) < 0) {
-        add(summary.counts(), Map.of(), first.clock.until().minus(age), first.clock.until());
-      }
-    } else if (!known.last.at().equals(summary.at())) {
-      Map<String, Tally> before = known.last.counts();
-      Instant from = known.clock.until();
-      known.next(summary, now);
-      add(summary.counts(), before, from, known.clock.until());
+  private void forget() {
+    nodes.values().removeIf(KnownNode::isForgotten);
+    while (nodes.size() > MOST_KNOWN) {
+      nodes.entrySet().stream()
+          .max(Comparator.comparingInt(entry -> entry.getValue().absent()))
+          .ifPresent(longest -> nodes.remove(longest.getKey()));
     }
   }
 
-  private void add(Map<String, Tally> counts, Map<String, Tally> before, Instant from, Instant to) {
-    counts.forEach(
-        (rule, tally) -> {
-          Tally more = tally.since(before.getOrDefault(rule, Tally.NONE));
-          if (more.sum() > 0) {
-            series.add(from, to, rule, more);
-            history.add(rule, more);
-          }
-        });
+  private void learn(NodeSummary summary, Instant now) {
+    KnownNode known = nodes.get(summary.node().id());
+    if (known == null) {
+      KnownNode first = new KnownNode(summary, now);
+      nodes.put(summary.node().id(), first);
+      Duration age = Duration.between(summary.node().since(), summary.at());
+      if (age.compareTo(YOUNG) < 0) {
+        add(summary, Map.of(), Map.of(), first.until().minus(age), first.until());
+      }
+      return;
+    }
+    known.seen(true);
+    if (!known.last().at().equals(summary.at())) {
+      NodeSummary before = known.last();
+      Instant from = known.until();
+      known.next(summary, now);
+      add(summary, before.counts(), before.limits(), from, known.until());
+    }
+  }
+
+  private void add(
+      NodeSummary summary,
+      Map<String, Tally> counts,
+      Map<Traffic.LimitName, Long> limits,
+      Instant from,
+      Instant to) {
+    summary
+        .counts()
+        .forEach(
+            (rule, tally) -> {
+              Tally more = tally.since(counts.getOrDefault(rule, Tally.NONE));
+              if (more.sum() > 0) {
+                series.add(from, to, rule, more);
+                history.add(from, to, rule, more);
+                lateRules.add(to, rule, more);
+              }
+            });
+    summary
+        .limits()
+        .forEach(
+            (limit, denied) -> {
+              long more = denied - limits.getOrDefault(limit, 0L);
+              if (more > 0) {
+                lateLimits.add(to, limit, more);
+              }
+            });
   }
 
   /** Until when all nodes have reported what they decided. */
@@ -188,25 +230,26 @@ public final class Collector implements AutoCloseable {
     Instant now = clock.instant();
     Instant late = now.minus(LATE);
     return nodes.values().stream()
-        .map(known -> known.clock.until())
+        .filter(KnownNode::isAlive)
+        .map(KnownNode::until)
         .filter(until -> until.isAfter(late))
         .min(Comparator.naturalOrder())
         .orElse(now);
   }
 
-  /** Writes a minute if this collector has the lease, and reads it back. */
-  private void write(String minute) {
+  /** Writes minutes if this collector has the lease, and reads them back. */
+  private void write(List<String> minutes) {
     var unused =
         data.lease(History.LEASE, id, History.LEASE_LENGTH)
             .thenCompose(
                 mine ->
                     mine
-                        ? data.append(History.LOG, List.of(minute), History.MOST, History.TTL)
+                        ? data.append(History.LOG, minutes, History.MOST, History.TTL)
                         : CompletableFuture.completedFuture(null))
             .whenComplete(
                 (done, error) -> {
                   if (error == null) {
-                    readHistory(3);
+                    readHistory(minutes.size() + 2);
                   } else {
                     missed(error);
                   }
@@ -239,23 +282,13 @@ public final class Collector implements AutoCloseable {
   public synchronized Overview overview() {
     List<Overview.NodeTraffic> alive = new ArrayList<>();
     Map<String, Tally> rules = new HashMap<>();
-    Map<Traffic.LimitName, Long> limits = new HashMap<>();
     Tally total = Tally.NONE;
-    for (Known known : nodes.values()) {
-      NodeSummary summary = known.last;
-      long[] latencies = known.recentLatencies();
-      alive.add(
-          new Overview.NodeTraffic(
-              summary.node(),
-              summary.total(),
-              known.perSecond(),
-              Latency.percentile(latencies, 0.5),
-              Latency.percentile(latencies, 0.99),
-              summary.faults(),
-              summary.failures()));
-      total = total.plus(summary.total());
-      summary.counts().forEach((rule, tally) -> rules.merge(rule, tally, Tally::plus));
-      summary.limits().forEach((limit, denied) -> limits.merge(limit, denied, Long::sum));
+    for (KnownNode known : nodes.values()) {
+      if (known.isAlive()) {
+        alive.add(known.traffic());
+        total = total.plus(known.last().total());
+        known.last().counts().forEach((rule, tally) -> rules.merge(rule, tally, Tally::plus));
+      }
     }
     alive.sort(Comparator.comparing(node -> node.node().since()));
     Instant complete = complete();
@@ -264,8 +297,8 @@ public final class Collector implements AutoCloseable {
         alive,
         total,
         rates("", complete),
-        busiest(rules, complete),
-        hardest(limits));
+        busiest(rules, lateRules.sums(), complete),
+        hardest(lateLimits.sums()));
   }
 
   private Overview.Rates rates(String rule, Instant complete) {
@@ -273,16 +306,22 @@ public final class Collector implements AutoCloseable {
     return new Overview.Rates(recent[0], recent[1], recent[2], recent[3]);
   }
 
-  private List<Overview.RuleTraffic> busiest(Map<String, Tally> rules, Instant complete) {
+  /** The rules of nodes that are alive, those with the most decisions lately first. */
+  private List<Overview.RuleTraffic> busiest(
+      Map<String, Tally> rules, Map<String, Tally> lately, Instant complete) {
     return rules.entrySet().stream()
-        .sorted(
-            Comparator.<Map.Entry<String, Tally>>comparingLong(entry -> -entry.getValue().sum())
-                .thenComparing(Map.Entry::getKey))
-        .limit(MOST_RULES)
         .map(
             entry ->
                 new Overview.RuleTraffic(
-                    entry.getKey(), entry.getValue(), rates(entry.getKey(), complete)))
+                    entry.getKey(),
+                    entry.getValue(),
+                    lately.getOrDefault(entry.getKey(), Tally.NONE),
+                    rates(entry.getKey(), complete)))
+        .sorted(
+            Comparator.<Overview.RuleTraffic>comparingLong(rule -> -rule.lately().sum())
+                .thenComparingLong(rule -> -rule.total().sum())
+                .thenComparing(Overview.RuleTraffic::rule))
+        .limit(MOST_RULES)
         .toList();
   }
 
@@ -321,14 +360,36 @@ public final class Collector implements AutoCloseable {
 
   /** The refusals that nodes have shared lately, newest first. */
   public CompletionStage<List<SampledRefusal>> refusals(int limit) {
+    return refusalsAfter("", limit).thenApply(Refusals::newestFirst);
+  }
+
+  /**
+   * The refusals that were shared after some others, newest first, at most so many.
+   *
+   * @param last the {@link Refusals#last} of those; empty for all
+   */
+  public CompletionStage<Refusals> refusalsAfter(String last, int limit) {
     return data.newest(Reporter.REFUSALS, limit, null)
         .thenApply(
-            entries ->
-                entries.stream()
-                    .map(each -> SampledRefusal.read(each.text()))
-                    .flatMap(Optional::stream)
-                    .toList());
+            entries -> {
+              List<SharedData.Entry> fresh =
+                  entries.stream().filter(entry -> last.isEmpty() || entry.isAfter(last)).toList();
+              return new Refusals(
+                  fresh.stream()
+                      .map(entry -> SampledRefusal.read(entry.text()))
+                      .flatMap(Optional::stream)
+                      .toList(),
+                  fresh.isEmpty() ? last : fresh.get(0).id());
+            });
   }
+
+  /**
+   * Refusals that nodes have shared.
+   *
+   * @param last the place of the newest one among all that were shared; not a time, because clocks
+   *     of nodes differ
+   */
+  public record Refusals(List<SampledRefusal> newestFirst, String last) {}
 
   @Override
   public void close() {

@@ -15,14 +15,17 @@ import java.util.TreeMap;
 /** What was decided in each minute of the last 24 hours. Used under the monitor of its owner. */
 final class History {
   /*
-   * Every collector adds up the current minute. When the minute is over, the first one to take the
-   * lease writes it to the log, and all of them read it from there. The lease is shorter than a
-   * minute, so the next minute is written whichever collector has ended meanwhile. It is longer than
-   * the difference that the clocks of collectors may have; beyond that a minute is written twice,
-   * and the first one read is kept.
+   * Every collector adds up the minutes. When a minute is over and late summaries have come in, the
+   * first collector to take the lease writes it to the log, and all of them read it from there. The
+   * lease is shorter than a minute, so the next minute is written whichever collector has ended
+   * meanwhile. It is longer than the difference that the clocks of collectors may have; beyond that
+   * a minute is written twice, and the first one read is kept.
    *
-   * A collector that has seen only a part of its first minute waits a turn, so that another one can
-   * write the whole.
+   * A collector that has seen only a part of its first minute waits a little longer, so that another
+   * one can write the whole.
+   *
+   * After an outage of the store, nodes report what they decided during it. That is spread over the
+   * minutes of the outage, of which at most MOST_OPEN are kept.
    */
   static final String LOG = "history";
   static final String LEASE = "historian";
@@ -33,41 +36,67 @@ final class History {
   static final int MOST_RULES = 50;
   private static final Duration MINUTE = Duration.ofMinutes(1);
 
+  private static final long MINUTE_MILLIS = MINUTE.toMillis();
+  private static final Duration SETTLE = Duration.ofSeconds(10);
+  private static final Duration LONGER = Reporter.INTERVAL.multipliedBy(2);
+  private static final int MOST_OPEN = 240;
+
   private final NavigableMap<Long, Map<String, Tally>> minutes = new TreeMap<>();
-  private final Map<String, Tally> current = new HashMap<>();
-  private long minute = -1;
-  private boolean whole;
-  private String waiting = "";
+  private final NavigableMap<Long, Map<String, Tally>> open = new TreeMap<>();
+  private long written = -1;
+  private long seenInPart = -1;
 
   static long minuteOf(Instant at) {
-    return at.getEpochSecond() / 60;
+    return Math.floorDiv(at.getEpochSecond(), 60L);
   }
 
-  /** Adds decisions of the current minute. */
-  void add(String rule, Tally tally) {
-    current.merge(rule, tally, Tally::plus);
-  }
-
-  /** Ends the current minute if it is over; returns what to write now, or an empty text. */
-  String turn(Instant now) {
-    long present = minuteOf(now);
-    if (minute < 0) {
-      minute = present;
-    }
-    String write = waiting;
-    waiting = "";
-    if (present != minute) {
-      String ended = text(minute, current);
-      if (whole) {
-        write = ended;
-      } else {
-        waiting = ended;
+  /** Adds decisions that were made between two moments, spread evenly. */
+  void add(Instant from, Instant to, String rule, Tally tally) {
+    long last = minuteOf(to);
+    long first = Math.max(Math.max(minuteOf(from), written + 1), last - MOST_OPEN + 1);
+    last = Math.max(first, last);
+    long start = Math.max(from.toEpochMilli(), first * MINUTE_MILLIS);
+    long length = Math.max(1, to.toEpochMilli() - start);
+    Tally before = Tally.NONE;
+    for (long minute = first; minute <= last; minute++) {
+      long passed = Math.min(length, (minute + 1) * MINUTE_MILLIS - start);
+      Tally until = minute == last ? tally : tally.part(passed, length);
+      Tally more = until.since(before);
+      if (more.sum() > 0) {
+        open.computeIfAbsent(minute, unknown -> new HashMap<>()).merge(rule, more, Tally::plus);
       }
-      whole = true;
-      current.clear();
-      minute = present;
+      before = until;
     }
-    return write;
+  }
+
+  /**
+   * Ends the minutes that are over; returns what to write.
+   *
+   * @param readSince since when the summaries have been read without a break
+   */
+  List<String> turn(Instant now, Instant readSince) {
+    long present = minuteOf(now);
+    if (written < 0) {
+      written = present - 1;
+      seenInPart = present;
+    }
+    if (written < present - MOST_OPEN) {
+      written = present - MOST_OPEN;
+      open.headMap(written, true).clear();
+    }
+    List<String> ended = new ArrayList<>();
+    while (written + 1 < present && isSettled(written + 1, now, readSince)) {
+      written++;
+      Map<String, Tally> tallies = open.remove(written);
+      ended.add(text(written, tallies == null ? Map.of() : tallies));
+    }
+    return ended;
+  }
+
+  private boolean isSettled(long minute, Instant now, Instant readSince) {
+    Instant end = Instant.ofEpochSecond((minute + 1) * 60);
+    Instant settled = now.minus(minute == seenInPart ? SETTLE.plus(LONGER) : SETTLE);
+    return !end.isAfter(settled) && !readSince.isAfter(settled);
   }
 
   private static String text(long minute, Map<String, Tally> tallies) {
@@ -92,7 +121,7 @@ final class History {
                 switch (words.get(0)) {
                   case "minute" -> minute[0] = Lines.number(words, 1);
                   case "all" -> tallies.put("", Tally.read(words, 2));
-                  case "rule" -> tallies.put(Lines.word(words, 1).intern(), Tally.read(words, 2));
+                  case "rule" -> tallies.put(Lines.word(words, 1), Tally.read(words, 2));
                   default -> {} // of a newer version
                 }
               });
@@ -116,7 +145,11 @@ final class History {
             (minute, tallies) -> {
               int at = (int) (minute - first);
               if (at < MINUTES) {
-                Tally tally = tallies.getOrDefault(rule, Tally.NONE);
+                Tally tally = tallies.get(rule);
+                if (tally == null && tallies.size() > MOST_RULES) {
+                  return; // it may be one of those that are not written
+                }
+                tally = tally == null ? Tally.NONE : tally;
                 values[0][at] = tally.allowed() / 60f;
                 values[1][at] = tally.denied() / 60f;
                 values[2][at] = tally.unmetered() / 60f;

@@ -55,7 +55,7 @@ record NodeSummary(
     return counts.values().stream().reduce(Tally.NONE, Tally::plus);
   }
 
-  /** The summary as nodes share it. Rules that do not fit are added up as one. */
+  /** The summary as nodes share it. Of the limits, those that refused most. */
   String text() {
     Lines lines = new Lines();
     lines.add("sluice", VERSION);
@@ -77,18 +77,7 @@ record NodeSummary(
   }
 
   private void writeCounts(Lines lines) {
-    List<Map.Entry<String, Tally>> busiestFirst = new ArrayList<>(counts.entrySet());
-    busiestFirst.sort((a, b) -> Long.compare(b.getValue().sum(), a.getValue().sum()));
-    Tally rest = Tally.NONE;
-    for (Map.Entry<String, Tally> entry : busiestFirst) {
-      boolean fits = lines.length() < LONGEST_COUNTS / 2 && !entry.getKey().equals(Traffic.OTHER);
-      if (fits) {
-        entry.getValue().write(lines, "rule", entry.getKey());
-      } else {
-        rest = rest.plus(entry.getValue());
-      }
-    }
-    rest.write(lines, "rule", Traffic.OTHER);
+    counts.forEach((rule, tally) -> tally.write(lines, "rule", rule));
     limits.entrySet().stream()
         .sorted((a, b) -> Long.compare(b.getValue(), a.getValue()))
         .takeWhile(unused -> lines.length() < LONGEST_COUNTS)
@@ -99,7 +88,7 @@ record NodeSummary(
   }
 
   private static String cut(String text) {
-    return text.substring(0, Math.min(text.length(), 1_000));
+    return text.substring(0, Math.min(text.length(), 500));
   }
 
   /** Reads what a node has written. */

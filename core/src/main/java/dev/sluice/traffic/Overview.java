@@ -11,8 +11,8 @@ import java.util.Map;
  * @param nodes those that are alive
  * @param total what they have decided since each of them started
  * @param perSecond what they decide now
- * @param rules the rules with the most decisions first
- * @param limits the limits that refused most first
+ * @param rules those with the most decisions in the last 15 minutes first
+ * @param limits those that refused most in the last 15 minutes first
  */
 public record Overview(
     Instant at,
@@ -46,9 +46,15 @@ public record Overview(
       Map<String, Long> faults,
       long failures) {}
 
-  /** What all nodes decided by one rule since each of them started, and what they do now. */
-  public record RuleTraffic(String rule, Tally total, Rates perSecond) {}
+  /**
+   * What all nodes decided by one rule.
+   *
+   * @param total since each of them started
+   * @param lately in the last 15 minutes
+   * @param perSecond now; NaN if that is not known
+   */
+  public record RuleTraffic(String rule, Tally total, Tally lately, Rates perSecond) {}
 
-  /** How often a limit refused calls. */
+  /** How often a limit refused calls in the last 15 minutes. */
   public record LimitTraffic(String rule, String limit, long denied) {}
 }

@@ -12,6 +12,7 @@ import java.time.Instant;
 import java.time.InstantSource;
 import java.util.List;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.ScheduledFuture;
@@ -48,6 +49,7 @@ public final class Reporter implements AutoCloseable {
   private static final int LONGEST_CLIENTS = SharedData.LONGEST_VALUE - 32_768;
   private static final Duration COMPLAINT_PAUSE = Duration.ofMinutes(1);
   private static final Logger LOG = LoggerFactory.getLogger(Reporter.class);
+  private static final String HOST = host();
 
   private final Traffic traffic;
   private final Store store;
@@ -76,6 +78,7 @@ public final class Reporter implements AutoCloseable {
    */
   public static Reporter start(Traffic traffic, Store store, String program) {
     Reporter reporter = new Reporter(traffic, store, program, InstantSource.system());
+    traffic.summarizedBy(() -> Optional.of(reporter.summary()));
     reporter.every(INTERVAL, reporter::share);
     reporter.every(REFUSALS_INTERVAL, reporter::shareRefusals);
     return reporter;
@@ -83,7 +86,9 @@ public final class Reporter implements AutoCloseable {
 
   /** A reporter that shares only when a test says so. */
   static Reporter idle(Traffic traffic, Store store, InstantSource clock) {
-    return new Reporter(traffic, store, "library", clock);
+    Reporter reporter = new Reporter(traffic, store, "library", clock);
+    traffic.summarizedBy(() -> Optional.of(reporter.summary()));
+    return reporter;
   }
 
   private void every(Duration pause, Runnable task) {
@@ -160,7 +165,7 @@ public final class Reporter implements AutoCloseable {
     NodeInfo node =
         new NodeInfo(
             traffic.node(),
-            host(),
+            HOST,
             ProcessHandle.current().pid(),
             program,
             version(),
@@ -210,6 +215,7 @@ public final class Reporter implements AutoCloseable {
 
   @Override
   public void close() {
+    traffic.summarizedBy(Optional::empty);
     thread.shutdownNow();
   }
 }

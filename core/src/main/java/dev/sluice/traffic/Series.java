@@ -4,28 +4,43 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.Arrays;
 import java.util.HashMap;
-import java.util.List;
 import java.util.Map;
+import org.jspecify.annotations.Nullable;
 
 /** Decisions per second over time, of all rules and of each, in slots of equal length. */
 final class Series {
   /*
    * A ring of slots; slot n of the epoch is at n modulo the number of slots. A slot that nothing is
-   * known of is NaN. Rules beyond MOST_RULES have no series of their own.
+   * known of is NaN. Only so many rules have a series of their own; one that had no calls in all its
+   * slots makes room for another.
    */
-  static final int MOST_RULES = 200;
+  static final int MOST_RULES = 1_000;
   static final int KINDS = 4;
 
   private final long slotMillis;
   private final int slots;
   private final float[][] all;
-  private final Map<String, float[][]> byRule = new HashMap<>();
+  private final float[][] none;
+  private final float[][] unknown;
+  private final Map<String, RuleSeries> byRule = new HashMap<>();
   private long newest = -1;
+
+  /** The values of a rule, and the last slot that has any. */
+  private static final class RuleSeries {
+    private final float[][] values;
+    private long latest;
+
+    RuleSeries(float[][] values) {
+      this.values = values;
+    }
+  }
 
   Series(Duration slot, int slots) {
     this.slotMillis = slot.toMillis();
     this.slots = slots;
     this.all = empty(Float.NaN);
+    this.none = empty(0);
+    this.unknown = empty(Float.NaN);
   }
 
   private float[][] empty(float value) {
@@ -49,7 +64,7 @@ final class Series {
     for (long next = Math.max(newest + 1, slot - slots + 1); next <= slot; next++) {
       int at = (int) (next % slots);
       set(all, at, 0);
-      byRule.values().forEach(values -> set(values, at, 0));
+      byRule.values().forEach(rule -> set(rule.values, at, 0));
     }
     newest = Math.max(newest, slot);
   }
@@ -62,11 +77,7 @@ final class Series {
 
   /** Adds decisions that were made between two moments, spread evenly. */
   void add(Instant from, Instant to, String rule, Tally tally) {
-    float[][] values = byRule.get(rule);
-    if (values == null && byRule.size() < MOST_RULES) {
-      values = empty(0);
-      byRule.put(rule, values);
-    }
+    RuleSeries own = own(rule);
     long start = from.toEpochMilli();
     long end = Math.max(to.toEpochMilli(), start + 1);
     double perMilli = 1.0 / (end - start);
@@ -80,10 +91,36 @@ final class Series {
       long within = Math.min(end, (slot + 1) * slotMillis) - Math.max(start, slot * slotMillis);
       double share = within * perMilli * 1000 / slotMillis;
       add(all, at, tally, share);
-      if (values != null) {
-        add(values, at, tally, share);
+      if (own != null) {
+        add(own.values, at, tally, share);
+        own.latest = Math.max(own.latest, slot);
       }
     }
+  }
+
+  private @Nullable RuleSeries own(String rule) {
+    RuleSeries own = byRule.get(rule);
+    if (own != null) {
+      return own;
+    }
+    if (byRule.size() >= MOST_RULES) {
+      byRule.values().removeIf(other -> other.latest <= newest - slots);
+    }
+    if (byRule.size() < MOST_RULES) {
+      own = new RuleSeries(empty(0));
+      own.latest = newest;
+      byRule.put(rule, own);
+    }
+    return own;
+  }
+
+  /** The values of a rule; all unknown if it has no series although others have none to spare. */
+  private float[][] values(String rule) {
+    if (rule.isEmpty()) {
+      return all;
+    }
+    RuleSeries own = byRule.get(rule);
+    return own != null ? own.values : byRule.size() < MOST_RULES ? none : unknown;
   }
 
   private static void add(float[][] values, int at, Tally tally, double share) {
@@ -94,13 +131,13 @@ final class Series {
   }
 
   /**
-   * The points of all rules together, or of one; zeros for a rule without a series.
+   * The points of all rules together, or of one.
    *
    * @param complete until when all nodes have reported; later slots are left out
    */
   Points points(String rule, Instant complete) {
     long end = Math.min(newest, slotOf(complete) - 1);
-    float[][] values = rule.isEmpty() ? all : byRule.getOrDefault(rule, empty(0));
+    float[][] values = values(rule);
     float[][] ordered = new float[KINDS][slots];
     for (int i = 0; i < slots; i++) {
       long slot = end - slots + 1 + i;
@@ -119,10 +156,10 @@ final class Series {
         ordered[3]);
   }
 
-  /** The mean of the last slots before a moment, per second: by kind. */
+  /** The mean of the last slots before a moment, per second: by kind. NaN if it is not known. */
   double[] recent(String rule, int lastSlots, Instant complete) {
     long end = Math.min(newest, slotOf(complete) - 1);
-    float[][] values = rule.isEmpty() ? all : byRule.getOrDefault(rule, empty(0));
+    float[][] values = values(rule);
     double[] mean = new double[KINDS];
     int known = 0;
     for (int back = 0; back < lastSlots && end - back >= 0; back++) {
@@ -138,9 +175,5 @@ final class Series {
       mean[kind] /= known;
     }
     return mean;
-  }
-
-  List<String> rules() {
-    return List.copyOf(byRule.keySet());
   }
 }

@@ -52,6 +52,23 @@ public record Tally(
         Math.max(0, local - earlier.local));
   }
 
+  /** A part of it, rounded down; all of it if the part is the whole. */
+  Tally part(long some, long all) {
+    return some == all
+        ? this
+        : new Tally(
+            part(allowed, some, all),
+            part(denied, some, all),
+            part(unmetered, some, all),
+            part(shadowAllowed, some, all),
+            part(shadowDenied, some, all),
+            part(local, some, all));
+  }
+
+  private static long part(long number, long some, long all) {
+    return (long) (number * ((double) some / all));
+  }
+
   /** All decisions. */
   public long sum() {
     return allowed + denied + unmetered + shadowAllowed + shadowDenied;

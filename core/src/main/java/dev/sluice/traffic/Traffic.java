@@ -5,6 +5,7 @@ import dev.sluice.Call;
 import dev.sluice.Decision;
 import dev.sluice.LimiterListener;
 import dev.sluice.Rules;
+import dev.sluice.internal.Percent;
 import dev.sluice.metrics.Metrics;
 import dev.sluice.store.StoreException;
 import java.security.SecureRandom;
@@ -15,12 +16,15 @@ import java.util.HashMap;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.TreeMap;
 import java.util.concurrent.ArrayBlockingQueue;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.LongAdder;
+import java.util.function.Supplier;
 
 /**
  * Counts what the limiters of one node decide, for summaries of the node. Thread-safe.
@@ -34,6 +38,10 @@ public final class Traffic implements LimiterListener {
 
   static final int MOST_RULES = 1_000;
   private static final int MOST_LIMITS = 2_000;
+
+  /** The most characters of all names of rules, so that a summary has room for each of them. */
+  private static final int LONGEST_NAMES = 60_000;
+
   private static final int MOST_FAULTS = 100;
   static final int REFUSALS_A_SECOND = 50;
 
@@ -44,6 +52,7 @@ public final class Traffic implements LimiterListener {
   private final String node;
   private final Map<Metrics.Count, LongAdder> counts = new ConcurrentHashMap<>();
   private final Map<String, Boolean> rules = new ConcurrentHashMap<>();
+  private final AtomicInteger namesLength = new AtomicInteger();
   private final Map<LimitName, LongAdder> limits = new ConcurrentHashMap<>();
   private final Map<String, LongAdder> faults = new ConcurrentHashMap<>();
   private final LongAdder failed = new LongAdder();
@@ -55,6 +64,7 @@ public final class Traffic implements LimiterListener {
       new ArrayBlockingQueue<>(4 * REFUSALS_A_SECOND);
   private final AtomicLong refusalsOfSecond = new AtomicLong();
   private volatile boolean watched;
+  private volatile Supplier<Optional<NodeSummary>> summary = Optional::empty;
   private volatile int refusalEvery = 1;
 
   // Used by the background thread.
@@ -149,11 +159,17 @@ public final class Traffic implements LimiterListener {
     if (rules.containsKey(rule)) {
       return rule;
     }
-    if (rules.size() >= MOST_RULES) {
+    if (rules.size() >= MOST_RULES || namesLength.get() + encodedLength(rule) > LONGEST_NAMES) {
       return OTHER;
     }
-    rules.put(rule, true);
+    if (rules.put(rule, true) == null) {
+      namesLength.addAndGet(encodedLength(rule));
+    }
     return rule;
+  }
+
+  private static int encodedLength(String name) {
+    return Percent.encode(name).length();
   }
 
   @Override
@@ -177,6 +193,16 @@ public final class Traffic implements LimiterListener {
     long sum = refusedCalls.sum();
     refusalEvery = (int) Math.max(1, (sum - refusedBefore) / (2 * REFUSALS_A_SECOND));
     refusedBefore = sum;
+  }
+
+  /** Sets who makes summaries of this node. */
+  void summarizedBy(Supplier<Optional<NodeSummary>> maker) {
+    this.summary = maker;
+  }
+
+  /** A summary of this node; empty if nobody makes any. */
+  Optional<NodeSummary> summary() {
+    return summary.get();
   }
 
   /** Says whether somebody looks at refusals now. */

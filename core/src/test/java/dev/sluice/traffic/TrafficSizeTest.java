@@ -15,6 +15,7 @@ import java.lang.management.ManagementFactory;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.time.Instant;
 import java.time.InstantSource;
 import java.util.List;
 import java.util.stream.IntStream;
@@ -29,6 +30,7 @@ class TrafficSizeTest {
   private static final long MOST_HEAP = 16L << 20;
 
   private static final long MOST_SHARED = 512L << 10;
+  private static final long MOST_CONSOLE_HEAP = 64L << 20;
 
   private static final Rules MANY =
       Rules.of(
@@ -97,6 +99,49 @@ class TrafficSizeTest {
     System.out.printf("Clients with the longest names: heap %,d KiB%n", grown >> 10);
     assertThat(traffic.busiest()).isNotEmpty();
     assertThat(grown).isLessThan(MOST_HEAP);
+  }
+
+  /** A console merges as many nodes as may report, each with the most rules and limits. */
+  @Test
+  void aConsoleOfTheMostNodesTakesNoMoreThanTheBoundOfTheDocs() throws Exception {
+    Traffic traffic = new Traffic("node", InstantSource.system());
+    see(traffic);
+    MemoryStore store = MemoryStore.create();
+    Reporter reporter = Reporter.idle(traffic, store, InstantSource.system());
+    reporter.share();
+    SharedData data = store.sharedData();
+    String summary = data.members(Reporter.NODES).toCompletableFuture().join().get("node");
+    reporter.close();
+    Instant start = Instant.now();
+    announce(data, summary, start, start.plusSeconds(1));
+    long before = usedHeap();
+    Collector collector = Collector.idle(data, InstantSource.system());
+
+    for (int look = 1; look <= 3; look++) {
+      announce(data, summary, start, start.plusSeconds(2L * look));
+      collector.look();
+    }
+
+    long grown = usedHeap() - before;
+    System.out.printf(
+        "A console of %,d nodes with %,d rules each: heap %,d KiB%n",
+        SharedData.MOST_MEMBERS, RULES, grown >> 10);
+    assertThat(collector.overview().nodes().size())
+        .isGreaterThanOrEqualTo(SharedData.MOST_MEMBERS - 1);
+    assertThat(grown).isLessThan(MOST_CONSOLE_HEAP);
+    assertThat(Files.readString(Path.of("../docs/console.md")))
+        .contains((MOST_CONSOLE_HEAP >> 20) + " MiB");
+  }
+
+  /** The same summary for the most nodes, as if each had made it now. */
+  private static void announce(SharedData data, String summary, Instant since, Instant at) {
+    String times = "times %d %d".formatted(since.toEpochMilli(), at.toEpochMilli());
+    for (int node = 0; node < SharedData.MOST_MEMBERS - 1; node++) {
+      String text = summary.replaceFirst("times \\d+ \\d+", times);
+      data.announce(Reporter.NODES, "node" + node, text, Duration.ofHours(1))
+          .toCompletableFuture()
+          .join();
+    }
   }
 
   /** One client in ten calls again, and is refused. The samples of the last calls stay. */

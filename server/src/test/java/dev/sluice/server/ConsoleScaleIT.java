@@ -178,7 +178,7 @@ class ConsoleScaleIT {
           "the summary of all calls",
           () -> get("overview").json().path("totals").path("calls").asLong() >= calls);
 
-      JsonNode overview = ask("overview", 32_768);
+      JsonNode overview = ask("overview", 49_152);
 
       assertThat(overview.path("totals").path("calls").asLong()).isEqualTo(calls);
       assertThat(overview.path("rulesInForce").asInt()).isEqualTo(RULES);

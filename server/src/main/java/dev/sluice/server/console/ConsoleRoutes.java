@@ -51,7 +51,7 @@ public final class ConsoleRoutes implements AutoCloseable {
     this.sessions = new Sessions(store.sharedData(), operators);
     this.guard = new SessionGuard(sessions);
     this.signIn = new SignIn(sessions, doorkeeper, settings);
-    this.collector = Collector.start(store.sharedData());
+    this.collector = Collector.start(store);
     this.traffic = new TrafficPages(limiter, store, settings.storeName(), lockCount, collector);
     this.client = new ClientPage(limiter, overrides, collector);
     this.locks = new LockPages(limiter, admin, settings.mostRequestBytes());

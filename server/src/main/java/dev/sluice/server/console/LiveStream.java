@@ -14,8 +14,6 @@ import dev.sluice.traffic.Collector;
 import dev.sluice.traffic.SampledRefusal;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
-import java.time.Instant;
-import java.util.List;
 import java.util.Set;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
@@ -46,7 +44,7 @@ final class LiveStream implements AutoCloseable {
   private final AtomicInteger open = new AtomicInteger();
   private final ScheduledExecutorService thread = Daemon.scheduled("sluice-console");
   private long ticks;
-  private Instant newest = Instant.EPOCH;
+  private volatile String lastRefusal = "";
 
   /** The answer to one page. */
   private static final class Stream {
@@ -149,24 +147,23 @@ final class LiveStream implements AutoCloseable {
         send(overviewEvent());
         var unused = collector.watch();
       } else {
-        var unused = collector.refusals(MOST_REFUSALS).thenAccept(this::sendRefusals);
+        var unused =
+            collector.refusalsAfter(lastRefusal, MOST_REFUSALS).thenAccept(this::sendRefusals);
       }
     } catch (RuntimeException e) {
       LOG.debug("Could not send live data", e);
     }
   }
 
-  private void sendRefusals(List<SampledRefusal> newestFirst) {
-    List<SampledRefusal> fresh =
-        newestFirst.stream().filter(refusal -> refusal.at().isAfter(newest)).toList();
-    if (!fresh.isEmpty()) {
-      newest = fresh.get(0).at();
+  private void sendRefusals(Collector.Refusals fresh) {
+    lastRefusal = fresh.last();
+    if (!fresh.newestFirst().isEmpty()) {
       send(
           event(
               "refusals",
               Replies.arrayText(
                   json -> {
-                    for (SampledRefusal refusal : fresh) {
+                    for (SampledRefusal refusal : fresh.newestFirst()) {
                       OverviewJson.write(json, refusal);
                     }
                   })));

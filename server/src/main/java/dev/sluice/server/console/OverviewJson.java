@@ -122,8 +122,13 @@ final class OverviewJson {
     json.writeStringField("name", rule.rule());
     json.writeStringField("mode", known == null || known.enforced() ? "enforce" : "shadow");
     writeTally(json, rule.total());
-    json.writeNumberField("allowedPerSecond", rule.perSecond().allowed());
-    json.writeNumberField("deniedPerSecond", rule.perSecond().denied());
+    json.writeObjectFieldStart("lately");
+    writeTally(json, rule.lately());
+    json.writeEndObject();
+    writeRate(json, "allowedPerSecond", rule.perSecond().allowed());
+    writeRate(json, "deniedPerSecond", rule.perSecond().denied());
+    writeRate(json, "unmeteredPerSecond", rule.perSecond().unmetered());
+    writeRate(json, "shadowDeniedPerSecond", rule.perSecond().shadowDenied());
     json.writeEndObject();
   }
 
@@ -135,6 +140,15 @@ final class OverviewJson {
     json.writeNumberField("shadowAllowed", tally.shadowAllowed());
     json.writeNumberField("shadowDenied", tally.shadowDenied());
     json.writeNumberField("calls", tally.sum());
+  }
+
+  /** A rate; null if it is not known. */
+  private static void writeRate(JsonGenerator json, String name, double rate) throws IOException {
+    if (Double.isNaN(rate)) {
+      json.writeNullField(name);
+    } else {
+      json.writeNumberField(name, rate);
+    }
   }
 
   private static void writeRates(JsonGenerator json, Overview.Rates rates) throws IOException {

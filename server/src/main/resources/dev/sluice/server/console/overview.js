@@ -70,8 +70,8 @@ export function overview(page, params) {
       card("Calls a second", { id: "traffic", note: "by every node that reports" }, traffic.element),
       card("Share of refusals", { id: "share", actions: thresholdChoice }, refused.element)),
     el("div", { class: "quarters" },
-      card("Busiest rules", { id: "rules-card" }, rulesBody),
-      card("Limits that refuse most", { id: "limits-card" }, limitsBody),
+      card("Busiest rules", { id: "rules-card", note: "in the last 15 minutes" }, rulesBody),
+      card("Limits that refuse most", { id: "limits-card", note: "in the last 15 minutes" }, limitsBody),
       card("Nodes", { id: "nodes-card" }, nodesBody),
       card("Store", { id: "store-card" }, storeBody)));
 
@@ -158,9 +158,9 @@ function tilesOf(now, threshold) {
   const { rates, totals } = now;
   const over = now.denialShare > threshold;
   return [
-    tile("Allowed", rate(rates.allowed), { unit: "/s", kind: "allowed", note: `${compact(totals.allowed)} in all` }),
-    tile("Refused", rate(rates.denied), { unit: "/s", kind: "denied", note: `${compact(totals.denied)} in all` }),
-    tile("Uncounted", rate(rates.unmetered), { unit: "/s", kind: "unmetered", note: `${compact(totals.unmetered)} in all` }),
+    tile("Allowed", rate(rates.allowed), { unit: "/s", kind: "allowed", note: `${compact(totals.allowed)} since start` }),
+    tile("Refused", rate(rates.denied), { unit: "/s", kind: "denied", note: `${compact(totals.denied)} since start` }),
+    tile("Uncounted", rate(rates.unmetered), { unit: "/s", kind: "unmetered", note: `${compact(totals.unmetered)} since start` }),
     tile("Share refused", percent(now.denialShare), { kind: over ? "alarm" : "", note: over ? `above ${percent(threshold)}` : `below ${percent(threshold)}` }),
     tile("Shadow rules", rate(rates.shadowDenied), { unit: "/s", kind: "shadowDenied", note: "would be refused" }),
     tile("Locked now", compact(now.locks), { href: "#/locks", note: now.locks === 1 ? "client" : "clients" }),
@@ -179,9 +179,11 @@ function rulesTable(now, most, wall) {
         one.mode === "shadow" ? badge("shadow", "shadow") : null] },
       { name: "Allowed/s", number: true, cell: (one) => (one.mode === "shadow" ? noRate() : rate(one.allowedPerSecond)) },
       { name: "Refused/s", number: true, cell: (one) => one.mode === "shadow" ? noRate() : el("span", { class: one.deniedPerSecond > 0 ? "refused" : "muted", text: rate(one.deniedPerSecond) }) },
-      ...(wall ? [] : [{ name: "Refused in all", number: true, cell: (one) => one.mode === "shadow"
-        ? shareBar(one.shadowDenied, one.shadowDenied + one.shadowAllowed, "shadowDenied", "A shadow rule refuses nobody. So many it would have refused.")
-        : shareBar(one.denied, one.allowed + one.denied + one.unmetered, "denied") }]),
+      ...(wall ? [] : [
+        { name: "Uncounted/s", number: true, cell: (one) => one.mode === "shadow" ? noRate() : el("span", { class: one.unmeteredPerSecond > 0 ? "uncounted" : "muted", text: rate(one.unmeteredPerSecond) }) },
+        { name: "Refused", number: true, cell: ({ mode, lately }) => mode === "shadow"
+          ? shareBar(lately.shadowDenied, lately.shadowDenied + lately.shadowAllowed, "shadowDenied", "A shadow rule refuses nobody. So many it would have refused.")
+          : shareBar(lately.denied, lately.allowed + lately.denied + lately.unmetered, "denied") }]),
     ],
   });
 }
@@ -205,7 +207,7 @@ function limitsTable(now, wall) {
   return table({
     caption: "The limits that refuse most",
     rows: now.limits.slice(0, wall ? 8 : 20),
-    empty: emptyState("No limit has refused anybody", ["As soon as one does, you see here which limit of which rule it was."]),
+    empty: emptyState("No limit has refused anybody lately", ["As soon as one does, you see here which limit of which rule it was."]),
     columns: [
       { name: "Limit", cell: (one) => [el("span", { text: limitText(one.limit) }), " ", el("span", { class: "muted" }, foreign(one.rule))] },
       { name: "Refused", number: true, cell: (one) => bar(one.denied / most, compact(one.denied), "denied") },
