@@ -378,6 +378,7 @@ public final class Collector implements AutoCloseable {
                   fresh.stream()
                       .map(entry -> SampledRefusal.read(entry.text()))
                       .flatMap(Optional::stream)
+                      .sorted(Comparator.comparing(SampledRefusal::at).reversed())
                       .toList(),
                   fresh.isEmpty() ? last : fresh.get(0).id());
             });
