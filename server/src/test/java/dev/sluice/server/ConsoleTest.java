@@ -257,16 +257,53 @@ class ConsoleTest {
       strings = {
         "/console/../openapi.yaml",
         "/console/%2e%2e/log-plain.xml",
-        "/console/nothing.js"
+        "/console/nothing.js",
+        "/console/SignIn.class",
+        "/console/Sessions.class",
+        "/console/package-info.class",
+        "/console/../SignIn.class",
+        "/console/%2e%2e/SignIn.class",
+        "/console/%2E%2E%2FSignIn.class",
+        "/console/..%2fSignIn.class",
+        "/console/..%5cSignIn.class",
+        "/console/..%252fSignIn.class",
+        "/console/./../SignIn.class",
+        "/console/x/../../SignIn.class",
+        "/console//SignIn.class",
+        "/console/%2fSignIn.class",
+        "/console/..;/SignIn.class",
+        "/console/SignIn.class%00.js",
+        "/console/pages/app.js",
+        "/console/app.js/"
       })
   void nothingElseIsServed(String path) {
-    assertThat(sluice.get(path).status()).isIn(400, 404);
+    Wire.Answer answer = new Wire(sluice.service().port()).get(path);
+
+    assertThat(answer.status()).isIn(400, 404);
+    assertThat(answer.body()).doesNotContain("\u00ca\u00fe\u00ba\u00be", "<pattern>");
+  }
+
+  @Test
+  void theFilesOfTheConsoleAreServedAndNoListOfThem() throws Exception {
+    Path folder = Path.of("src/main/resources/dev/sluice/server/console/pages");
+    List<String> names;
+    try (Stream<Path> files = Files.list(folder)) {
+      names = files.map(file -> file.getFileName().toString()).sorted().toList();
+    }
+
+    assertThat(names).allMatch(name -> name.matches("[a-z]+\\.(js|css|svg|html)"));
+    for (String name : names) {
+      assertThat(sluice.get("/console/" + name).status()).as(name).isEqualTo(200);
+    }
+    assertThat(sluice.get("/console/").response().body())
+        .as("the page, not a list of files")
+        .isEqualTo(sluice.get("/").response().body());
   }
 
   /** What a page shows comes from strangers, so no text may become markup. */
   @Test
   void noScriptOfThePagesMakesMarkupOfText() throws Exception {
-    Path folder = Path.of("src/main/resources/dev/sluice/server/console");
+    Path folder = Path.of("src/main/resources/dev/sluice/server/console/pages");
     try (Stream<Path> files = Files.list(folder)) {
       List<Path> scripts = files.filter(file -> file.toString().endsWith(".js")).toList();
       assertThat(scripts).hasSizeGreaterThan(10);
