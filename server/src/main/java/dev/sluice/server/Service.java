@@ -12,6 +12,7 @@ import dev.sluice.rules.source.KeptOverrides;
 import dev.sluice.server.admin.AdminRoutes;
 import dev.sluice.server.admin.Audit;
 import dev.sluice.server.admin.Doorkeeper;
+import dev.sluice.server.admin.OperatorData;
 import dev.sluice.server.admin.OperatorRoute;
 import dev.sluice.server.admin.Operators;
 import dev.sluice.server.admin.OverrideRoutes;
@@ -114,7 +115,7 @@ public final class Service implements AutoCloseable {
     listen(builder);
     protect(builder, meters);
     open(builder, decisions, new HealthRoutes(edge, store, meters, intake));
-    Audit audit = new Audit(store.sharedData());
+    Audit audit = new Audit(OperatorData.of(store));
     this.ruleChanges = RuleChanges.follow(rules, settings.rulesName(), audit);
     AdminRoutes admin = new AdminRoutes(edge, store, keys, audit, settings.mostRequestBytes());
     OverrideRoutes overriding =

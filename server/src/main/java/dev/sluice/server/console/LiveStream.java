@@ -46,7 +46,7 @@ final class LiveStream implements AutoCloseable {
   private final AtomicInteger open = new AtomicInteger();
   private final ScheduledExecutorService thread = Daemon.scheduled("sluice-console");
   private long ticks;
-  private Instant newest = Instant.EPOCH;
+  private volatile Instant newest = Instant.EPOCH;
 
   /** The answer to one page. */
   private static final class Stream {

@@ -57,11 +57,7 @@ final class SessionGuard {
           HttpStatus.FORBIDDEN,
           "operator '%s': has role read (expected: role change)".formatted(operator.get().name()));
     }
-    try {
-      return route.serve(ctx, request, operator.get());
-    } catch (Exception e) {
-      return HttpResponse.ofFailure(e);
-    }
+    return route.serveAside(ctx, request, operator.get());
   }
 
   static boolean isRead(HttpRequest request) {
