@@ -51,7 +51,7 @@ public final class ConsoleRoutes implements AutoCloseable {
     this.overrides = overrides;
     this.audit = audit;
     SharedData data = OperatorData.of(store);
-    this.sessions = new Sessions(data, operators);
+    this.sessions = new Sessions(data, operators, settings.clock());
     this.guard = new SessionGuard(sessions);
     this.signIn = new SignIn(sessions, doorkeeper, settings);
     this.collector = Collector.start(data);
@@ -81,7 +81,7 @@ public final class ConsoleRoutes implements AutoCloseable {
         "live",
         (ctx, request, operator) ->
             live.open(
-                ctx, () -> sessions.operator(request.headers()).thenApply(Optional::isPresent)));
+                ctx, () -> sessions.reader(request.headers()).thenApply(Optional::isPresent)));
     guarded(builder, HttpMethod.GET, "clients", traffic::clients);
     guarded(builder, HttpMethod.GET, "client", client::show);
     guarded(builder, HttpMethod.GET, "locks", locks::list);

@@ -37,8 +37,9 @@ final class SessionGuard {
       return refusal.isPresent()
           ? refusal.get()
           : HttpResponse.of(
-              sessions
-                  .operator(request.headers())
+              (isRead(request)
+                      ? sessions.reader(request.headers())
+                      : sessions.operator(request.headers()))
                   .thenApply(operator -> serve(route, ctx, request, operator)));
     };
   }
