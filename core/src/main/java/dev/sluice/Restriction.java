@@ -8,8 +8,8 @@ import org.jspecify.annotations.Nullable;
  * A lock in force.
  *
  * @param account the account that is locked
- * @param since when the lock began; null if the store does not know. Setting a lock by hand begins
- *     a new one
+ * @param since since when the account is locked; null if the store does not know. A lock by hand
+ *     that replaces or extends one does not change this
  * @param until when the lock ends
  * @param reason why: the limit that was exceeded, or the reason that an operator gave
  */

@@ -302,8 +302,9 @@ public final class MemoryStore implements Store {
             true,
             now,
             rows -> {
-              rows[0].lockUntil(until, now, reason);
-              return new Restriction(account, Vault.instant(now), Vault.instant(until), reason);
+              Row.Held lock = rows[0].lockUntil(until, now, reason);
+              return new Restriction(
+                  account, Vault.instant(lock.since()), Vault.instant(until), reason);
             }));
   }
 

@@ -50,15 +50,17 @@ final class Row {
   /**
    * A lock.
    *
-   * @param from when it began
+   * @param since since when the account is locked: the begin of the first of several locks that
+   *     follow each other without a gap
+   * @param from when this lock began
    * @param until when it ends
    * @param nth its position in the row of locks
    * @param memory for how long after its end it still counts towards the next
    * @param reason why the account is locked
    */
-  record Held(long from, long until, long nth, long memory, String reason) {
-    Held between(long newFrom, long newUntil) {
-      return new Held(newFrom, newUntil, nth, memory, reason);
+  record Held(long since, long from, long until, long nth, long memory, String reason) {
+    Held between(long newSince, long newFrom, long newUntil) {
+      return new Held(newSince, newFrom, newUntil, nth, memory, reason);
     }
   }
 
@@ -135,7 +137,7 @@ final class Row {
     row.open = 0;
     row.forgotten = now;
     if (lock != null && lock.from > now) {
-      row.lock = lock.between(now, now + lock.until - lock.from);
+      row.lock = lock.between(Math.min(lock.since, now), now, now + lock.until - lock.from);
     }
     return row;
   }
@@ -254,23 +256,29 @@ final class Row {
     boolean inARow = before != null && now <= before.until + Durations.micros(rule.memory());
     long nth = inARow && before != null ? before.nth + 1 : 1;
     long memory = Durations.micros(rule.memory());
-    lock = new Held(now, now + rule.micros(nth), nth, memory, form.terms().lockReason());
+    lock = new Held(now, now, now + rule.micros(nth), nth, memory, form.terms().lockReason());
   }
 
-  /** Locks by hand. Such a lock does not lengthen the next one. */
-  void lockUntil(long until, long now, String reason) {
+  /**
+   * Locks by hand. Such a lock does not lengthen the next one. An account that is locked stays
+   * locked since the same time.
+   */
+  Held lockUntil(long until, long now, String reason) {
     forgetClosed(now);
+    long since = lock != null && isLocked(now) ? Math.min(lock.since, now) : now;
     lock =
         lock == null || isLockForgotten(now)
-            ? new Held(now, until, 0, 0, reason)
-            : new Held(now, until, lock.nth, lock.memory, reason);
+            ? new Held(since, now, until, 0, 0, reason)
+            : new Held(since, now, until, lock.nth, lock.memory, reason);
+    return lock;
   }
 
   /** Ends the lock now, but it still lengthens the next one. */
   void endLock(long now) {
     if (lock != null && lock.until > now) {
       forgetClosed(now);
-      lock = lock.between(Math.min(lock.from, now), now);
+      long from = Math.min(lock.from, now);
+      lock = lock.between(from, from, now);
     }
   }
 
@@ -278,7 +286,7 @@ final class Row {
   void unlock(long from, long now) {
     Held held = lock;
     if (held != null && held.from == from) {
-      lock = held.nth <= 1 ? null : new Held(now, now, held.nth - 1, held.memory, held.reason);
+      lock = held.nth <= 1 ? null : new Held(now, now, now, held.nth - 1, held.memory, held.reason);
     }
   }
 

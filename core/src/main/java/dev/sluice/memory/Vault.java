@@ -124,7 +124,7 @@ final class Vault {
               locked.remove(row);
             } else if (row.isLocked(now)) {
               Instant end = instant(now + row.lockLeft(now));
-              locks.add(new Restriction(account, instant(lock.from()), end, lock.reason()));
+              locks.add(new Restriction(account, instant(lock.since()), end, lock.reason()));
             }
           }
         });

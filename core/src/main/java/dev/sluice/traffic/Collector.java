@@ -1,9 +1,9 @@
 package dev.sluice.traffic;
 
+import dev.sluice.LimiterListener;
 import dev.sluice.internal.Daemon;
 import dev.sluice.internal.Stages;
 import dev.sluice.store.SharedData;
-import dev.sluice.store.Store;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.InstantSource;
@@ -87,13 +87,16 @@ public final class Collector implements AutoCloseable {
     this.reader = reader;
   }
 
-  /** Starts to read the summaries of the nodes of a store. */
-  public static Collector start(Store store) {
-    Optional<Traffic> own =
-        store.listener().filter(Traffic.class::isInstance).map(Traffic.class::cast);
+  /**
+   * Starts to read the summaries of the nodes of a store.
+   *
+   * @param data of the store
+   * @param listener of the store, which has what this process decides
+   */
+  public static Collector start(SharedData data, Optional<LimiterListener> listener) {
+    Optional<Traffic> own = listener.filter(Traffic.class::isInstance).map(Traffic.class::cast);
     ScheduledExecutorService thread = Daemon.scheduled("sluice-collector");
-    Collector collector =
-        new Collector(store.sharedData(), own, InstantSource.system(), thread, thread);
+    Collector collector = new Collector(data, own, InstantSource.system(), thread, thread);
     collector.readHistory(History.MOST);
     ScheduledFuture<?> unused =
         collector.thread.scheduleWithFixedDelay(

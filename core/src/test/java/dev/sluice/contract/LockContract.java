@@ -234,11 +234,75 @@ public interface LockContract {
         .containsExactly(
             new Restriction(
                 new Account("signIn", ANN),
-                Scene.START.plus(Duration.ofMinutes(1)),
+                Scene.START,
                 Scene.START.plus(Duration.ofMinutes(3)),
                 "short"));
     assertThat(scene.take(rule, 1).restrictedUntil())
         .hasValue(Scene.START.plus(Duration.ofMinutes(3)));
+  }
+
+  @Test
+  default void extendedLockKeepsItsBegin() {
+    Scene scene = scene();
+    Rule rule = signIn().build();
+    Limiter limiter = scene.limiter(rule);
+    await(limiter.lockAsync("signIn", ANN, Duration.ofHours(1), "fraud"));
+    scene.clock.advance(Duration.ofMinutes(59));
+    await(limiter.lockAsync("signIn", ANN, Duration.ofHours(1), "more fraud"));
+    scene.clock.advance(Duration.ofMinutes(59));
+
+    List<Restriction> extended =
+        await(limiter.lockAsync("signIn", ANN, Duration.ofDays(1), "abuse"));
+
+    assertThat(extended)
+        .containsExactly(
+            new Restriction(
+                new Account("signIn", ANN),
+                Scene.START,
+                Scene.START.plus(Duration.ofMinutes(118)).plus(Duration.ofDays(1)),
+                "abuse"))
+        .isEqualTo(await(limiter.locksAsync(null, 1_000, null)).locks());
+  }
+
+  @Test
+  default void lockAfterTheEndOfAnotherBeginsAnew() {
+    Scene scene = scene();
+    Rule rule = signIn().lock(Duration.ofMinutes(30)).build();
+    Limiter limiter = scene.limiter(rule);
+    scene.take(rule, 3);
+    scene.take(rule, 1);
+    scene.clock.advance(Duration.ofMinutes(30));
+
+    List<Restriction> second =
+        await(limiter.lockAsync("signIn", ANN, Duration.ofHours(1), "fraud"));
+
+    assertThat(second)
+        .extracting(Restriction::since)
+        .containsExactly(Scene.START.plus(Duration.ofMinutes(30)));
+    await(limiter.liftAsync("signIn", ANN));
+    scene.clock.advance(Duration.ofMinutes(1));
+    assertThat(await(limiter.lockAsync("signIn", ANN, Duration.ofHours(1), "fraud")))
+        .extracting(Restriction::since)
+        .containsExactly(Scene.START.plus(Duration.ofMinutes(31)));
+  }
+
+  /** The lock of a call goes when the call is refunded; one that an operator set stays. */
+  @Test
+  default void refundLiftsNoLockThatAnOperatorHasExtended() {
+    Scene scene = scene();
+    Rule rule =
+        signIn(Limit.slidingLog(1, Duration.ofMinutes(30)))
+            .lock(Lock.of(Duration.ofMinutes(30)).onLimit())
+            .build();
+    Decision last = scene.take(rule, 1);
+    assertThat(last.balances().get(0).locked()).isTrue();
+    scene.clock.advance(Duration.ofMinutes(1));
+    await(scene.limiter(rule).lockAsync("signIn", ANN, Duration.ofHours(2), "fraud"));
+
+    await(scene.limiter(rule).refundAsync(((Decision.Allowed) last).receipt()));
+
+    assertThat(scene.take(rule, 1).restrictedUntil())
+        .hasValue(Scene.START.plus(Duration.ofMinutes(121)));
   }
 
   @Test

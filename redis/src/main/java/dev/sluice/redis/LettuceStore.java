@@ -17,6 +17,7 @@ import dev.sluice.outage.Fallback;
 import dev.sluice.redis.connection.Topology;
 import dev.sluice.redis.wire.JudgeOperation;
 import dev.sluice.redis.wire.Keyspace;
+import dev.sluice.redis.wire.LockOperation;
 import dev.sluice.redis.wire.ManageOperation;
 import dev.sluice.redis.wire.Operation;
 import dev.sluice.redis.wire.Sender;
@@ -258,14 +259,15 @@ final class LettuceStore implements Store {
 
   @Override
   public CompletionStage<Restriction> lock(Account account, Duration length, String reason) {
-    return manage(account, keyspace -> ManageOperation.lock(keyspace, account, length, reason))
+    return manage(account, keyspace -> new LockOperation(keyspace, account, length, reason))
         .thenApply(
-            until -> {
+            lock -> {
               if (guard != null) {
-                guard.fallback().lock(account, until);
+                guard
+                    .fallback()
+                    .lock(account, ChronoUnit.MICROS.between(Instant.EPOCH, lock.until()));
               }
-              Instant end = instant(until);
-              return new Restriction(account, end.minus(length), end, reason);
+              return lock;
             });
   }
 
@@ -279,8 +281,8 @@ final class LettuceStore implements Store {
         .thenApply(was -> was == 1);
   }
 
-  private CompletionStage<Long> manage(
-      Account account, Function<Keyspace, ManageOperation> operation) {
+  private <R> CompletionStage<R> manage(
+      Account account, Function<Keyspace, Operation<R>> operation) {
     return known(
         keyspace -> operators.manage(operation.apply(keyspace), keyspace.partition(account)));
   }
@@ -423,9 +425,5 @@ final class LettuceStore implements Store {
           .add(part);
     }
     return partitions;
-  }
-
-  private static Instant instant(long micros) {
-    return Instant.EPOCH.plus(micros, ChronoUnit.MICROS);
   }
 }

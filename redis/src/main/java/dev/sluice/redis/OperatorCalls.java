@@ -7,7 +7,6 @@ import dev.sluice.internal.Stages;
 import dev.sluice.redis.connection.Topology;
 import dev.sluice.redis.wire.JudgeOperation;
 import dev.sluice.redis.wire.Keyspace;
-import dev.sluice.redis.wire.ManageOperation;
 import dev.sluice.redis.wire.Operation;
 import dev.sluice.redis.wire.Sender;
 import dev.sluice.redis.wire.StoreFault;
@@ -54,7 +53,7 @@ final class OperatorCalls implements AutoCloseable {
   }
 
   /** Carries out a reset, a lock by hand or a lift. */
-  CompletionStage<Long> manage(ManageOperation operation, int partition) {
+  <R> CompletionStage<R> manage(Operation<R> operation, int partition) {
     return carry(operation, partition);
   }
 

@@ -3,7 +3,8 @@
 -- Index:  s2:{tag}:locks, a sorted set; score = the end of the lock, member = rule:identity of the
 --         account, with ! behind it if the rule is colocated
 -- Notice: key!lock, "end reason&begin", while the lock lasts, for lists and for reads from a replica. The reason
---         is percent-encoded, so it has no & itself
+--         is percent-encoded, so it has no & itself. The begin is that of the first of several locks that follow
+--         each other without a gap; the row has that of the last one
 -- Refund: a message on the channel s2:refunds: + or - (colocated or not), then rule:identity
 --
 -- All accounts of a partition share the index. While its slot moves to another node, the index and an
@@ -56,9 +57,19 @@ local function keep_until(set, member, till, slack)
   end
 end
 
-local function announce_lock(row, reason)
+-- Since when a row has been locked; now if it is not.
+local function locked_since(row)
+  if lock_left(row) == 0 then
+    return now
+  end
+  local notice = try('GET', keys[row[PLACE]] .. '!lock')
+  local since = type(notice) == 'string' and notice:match('&(%d+)$')
+  return min(tonumber(since or now), row.lock.from, now)
+end
+
+local function announce_lock(row, reason, since)
   local till, key = row.lock.till, keys[row[PLACE]]
-  local notice = text(till) .. ' ' .. reason .. '&' .. text(row.lock.from)
+  local notice = text(till) .. ' ' .. reason .. '&' .. text(since)
   unless_away('SET', key .. '!lock', notice, 'PX', text(ceil_div(till - now, 1000) + 1000))
   local index, member = index_of(key)
   keep_until(index, member, till, SLACK)
@@ -83,7 +94,7 @@ local function lock(row, terms)
   local length = terms.locks[min(nth, #terms.locks)]
   row.lock = {from = now, till = now + length, nth = nth, memory = terms.lock_memory}
   row.tail, row.odd = true, true
-  announce_lock(row, terms.reason)
+  announce_lock(row, terms.reason, now)
 end
 
 -- Removes a lock as if it had never been.

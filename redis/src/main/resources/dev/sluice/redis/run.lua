@@ -192,10 +192,11 @@ local operations = {
     announce_refund(key)
     reply(was and 1 or 0)
   end,
-  -- K   lock by hand: the place, microseconds, reason (percent-encoded). Reply the end of the lock
+  -- K   lock by hand: the place, microseconds, reason (percent-encoded). Reply the end of the lock, and since when
+  --     the account is locked
   K = function()
     local row, length, reason = row_of(places()[1], nil), number(), word()
-    local key, before = keys[row[PLACE]], row.lock
+    local key, before, since = keys[row[PLACE]], row.lock, locked_since(row)
     demand_index(key)
     announce_refund(key)
     local remembered = before and now <= before.till + before.memory
@@ -205,8 +206,8 @@ local operations = {
       nth = remembered and before.nth or 0, memory = remembered and before.memory or 0,
     }
     row.tail, row.odd = true, true
-    announce_lock(row, reason)
-    reply(row.lock.till)
+    announce_lock(row, reason, since)
+    reply(row.lock.till, since)
   end,
   -- U   lift the lock: the place, 1 to keep the usage that led to it and the memory of earlier locks. Reply 1 if
   --     it was locked

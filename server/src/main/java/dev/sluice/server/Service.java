@@ -12,6 +12,7 @@ import dev.sluice.rules.source.KeptOverrides;
 import dev.sluice.server.admin.AdminRoutes;
 import dev.sluice.server.admin.Audit;
 import dev.sluice.server.admin.Doorkeeper;
+import dev.sluice.server.admin.OperatorData;
 import dev.sluice.server.admin.OperatorRoute;
 import dev.sluice.server.admin.Operators;
 import dev.sluice.server.admin.OverrideRoutes;
@@ -32,6 +33,7 @@ import dev.sluice.server.http.ProblemInHeader;
 import dev.sluice.server.http.Settings;
 import dev.sluice.server.http.WholeAnswer;
 import dev.sluice.server.tls.Certificates;
+import dev.sluice.store.SharedData;
 import dev.sluice.store.Store;
 import dev.sluice.traffic.Reporter;
 import dev.sluice.traffic.Traffic;
@@ -114,8 +116,9 @@ public final class Service implements AutoCloseable {
     listen(builder);
     protect(builder, meters);
     open(builder, decisions, new HealthRoutes(edge, store, meters, intake));
-    Audit audit = new Audit(store.sharedData());
-    this.ruleChanges = RuleChanges.follow(rules, settings.rulesName(), audit);
+    SharedData shared = OperatorData.of(store);
+    Audit audit = new Audit(shared);
+    this.ruleChanges = RuleChanges.follow(rules, settings.rulesName(), audit, shared);
     AdminRoutes admin = new AdminRoutes(edge, store, keys, audit, settings.mostRequestBytes());
     OverrideRoutes overriding =
         new OverrideRoutes(edge, overrides, audit, settings.mostRequestBytes());

@@ -2,6 +2,7 @@ package dev.sluice.server;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import com.fasterxml.jackson.databind.JsonNode;
 import dev.sluice.redis.testing.RedisProcess;
 import dev.sluice.rules.Until;
 import dev.sluice.server.http.Settings;
@@ -9,6 +10,7 @@ import dev.sluice.testing.Needs;
 import java.net.http.HttpRequest;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.List;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
@@ -188,10 +190,10 @@ class ConsoleBrowserIT {
     browser.awaitText(".clients-card .chip.hashed", "sha256:");
     browser.click(".clients-card", "Client login=pat");
     browser.awaitText("h1", "pat");
-    browser.awaitText("section:has(#card-accounts) tbody tr", "SignIn");
-    browser.awaitText("section:has(#card-accounts) tbody tr", "2 of 2");
-    browser.awaitText("section:has(#card-accounts) tbody tr", "locked");
-    assertThat(browser.text("section:has(#card-accounts)")).doesNotContain("Search");
+    browser.awaitText(".accounts-card tbody tr", "SignIn");
+    browser.awaitText(".accounts-card tbody tr", "2 of 2");
+    browser.awaitText(".accounts-card tbody tr", "locked");
+    assertThat(browser.text(".accounts-card")).doesNotContain("Search");
 
     browser.go("locks");
     browser.awaitText(row("member=eve"), "ticket 4711");
@@ -290,6 +292,77 @@ class ConsoleBrowserIT {
   }
 
   @Test
+  void extendingALockAddsToTheTimeThatIsLeft() {
+    String lock = "{\"duration\": \"7d\", \"reason\": \"ticket 4712\"}";
+    one.send(
+        one.admin("PUT", "/v1/locks/SignIn?login=lea")
+            .PUT(HttpRequest.BodyPublishers.ofString(lock)));
+    JsonNode before = lockOfLea();
+    browser.go("locks");
+    browser.awaitText(row("login=lea"), "ticket 4712");
+
+    browser.click(row("login=lea"), "Extend the lock of login=lea for SignIn");
+    browser.awaitText("dialog code", "--for 7d30m");
+    assertThat(browser.run("return document.querySelector('dialog .warning')")).isNull();
+    browser.click("dialog", "Extend");
+
+    browser.awaitText(".toasts", "The lock is extended.");
+    assertThat(end(lockOfLea())).isAfter(end(before).plus(Duration.ofMinutes(29)));
+    assertThat(lockOfLea().path("since")).isEqualTo(before.path("since"));
+  }
+
+  @Test
+  void aLockThatGetsShorterIsNotCalledExtended() {
+    useUp(one, "SignIn", "login", "lena");
+    browser.go("client?identity=login%3Dlena");
+    browser.click(".accounts-card", "Lock this client for SignIn");
+    browser.awaitText("dialog code", "--for 1h");
+    browser.click("dialog", "1 day more");
+    browser.awaitText("dialog code", "--for 1d30m");
+    browser.run(
+        "const length = document.querySelector('dialog [pattern]'); length.value = '5m';"
+            + " length.dispatchEvent(new Event('input'))");
+
+    browser.awaitText("dialog .warning", "earlier than now: the lock gets shorter.");
+    browser.click("dialog", "Extend");
+
+    browser.awaitText(".toasts", "The lock ends earlier now.");
+  }
+
+  private static JsonNode lockOfLea() {
+    for (JsonNode lock : one.send(one.admin("GET", "/v1/locks")).json().path("locks")) {
+      if (lock.path("identity").path("login").asText().equals("lea")) {
+        return lock;
+      }
+    }
+    throw new AssertionError("no lock");
+  }
+
+  private static Instant end(JsonNode lock) {
+    return Instant.parse(lock.path("until").asText());
+  }
+
+  @Test
+  void aMultipleIsThatOfTheLimitsInForce() {
+    String body =
+        "{\"rule\": \"Search\", \"when\": {\"member\": \"mo\"}, \"limits\": [\"7 per 1h\"]}";
+    Sluice.Answer made =
+        one.send(one.admin("PUT", "/v1/overrides").PUT(HttpRequest.BodyPublishers.ofString(body)));
+    assertThat(made.status()).isEqualTo(200);
+    try {
+      browser.go("client?identity=member%3Dmo");
+      browser.awaitText(".accounts-card", "7 per 1h");
+
+      browser.click(".accounts-card", "Other limits for Search");
+
+      browser.awaitText("dialog", "In force for this client: 7 per 1h. This client gets 14 per 1h");
+      browser.escape();
+    } finally {
+      one.send(one.admin("DELETE", "/v1/overrides/" + made.json().path("id").asText()));
+    }
+  }
+
+  @Test
   void threeClicksGiveAClientOtherLimitsOnEveryNode() {
     useUp(two, "Search", "member", "bob");
     browser.go("clients");
@@ -346,6 +419,26 @@ class ConsoleBrowserIT {
     browser.awaitTrue("no dialog", "return document.querySelector('dialog') === null");
   }
 
+  // ---- Without Redis --------------------------------------------------------------------------
+
+  @Test
+  void thePageCanBeLoadedAnewWhileRedisDoesNotAnswer() {
+    redis.pause();
+    try {
+      browser.load();
+      browser.awaitText("h1", "Overview");
+      assertThat(browser.text("header")).contains("admin");
+      browser.go("locks");
+      browser.awaitText(".notice", "The service cannot answer now.");
+    } finally {
+      redis.resume();
+    }
+    for (Sluice service : List.of(one, two)) {
+      Until.within(
+          LONG, "Redis", () -> service.send(service.admin("GET", "/v1/audit")).status() == 200);
+    }
+  }
+
   // ---- Eyes and hands -------------------------------------------------------------------------
 
   @Test
@@ -398,9 +491,9 @@ class ConsoleBrowserIT {
         awaitNoSideways(page);
       }
       browser.go("client?identity=login%3Dkim");
-      browser.awaitText("section:has(#card-accounts)", "SignIn");
+      browser.awaitText(".accounts-card", "SignIn");
       awaitNoSideways("client");
-      browser.click("section:has(#card-accounts)", "Other limits for SignIn");
+      browser.click(".accounts-card", "Other limits for SignIn");
       browser.awaitTrue(
           "a dialog within the screen",
           "const box = document.querySelector('dialog[open]')?.getBoundingClientRect();"

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.TextNode;
+import dev.sluice.http.ClientAddress;
 import dev.sluice.memory.MemoryStore;
 import dev.sluice.rules.Until;
 import dev.sluice.server.admin.AdminToken;
@@ -11,6 +12,7 @@ import dev.sluice.server.admin.Operators;
 import dev.sluice.server.api.ReceiptKeys;
 import dev.sluice.server.health.Meters;
 import dev.sluice.server.http.Settings;
+import java.io.InputStream;
 import java.net.URLEncoder;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
@@ -138,6 +140,40 @@ class ConsoleTest {
     assertThat(get("session", cookie).status()).isEqualTo(401);
   }
 
+  private String setCookie(Sluice at, String protocol) {
+    Sluice.Answer signedIn =
+        at.send(
+            ConsoleSession.fromPage(
+                    at, "POST", ConsoleSession.PATH, "{\"token\": \"%s\"}".formatted(Sluice.TOKEN))
+                .header("X-Forwarded-Proto", protocol));
+    assertThat(signedIn.status()).isEqualTo(204);
+    return signedIn.header("set-cookie");
+  }
+
+  @Test
+  void theCookieIsForTlsOnlyIfATrustedProxySaysThatTheBrowserUsesTls() {
+    ClientAddress client = ClientAddress.trusting(List.of("127.0.0.1"));
+    try (Sluice behindProxy = start(Settings.builder().client(client).build())) {
+      String set = setCookie(behindProxy, "https");
+      String cookie = set.substring(0, set.indexOf(';'));
+
+      assertThat(set)
+          .matches("__Host-sluice-session=[0-9a-f]{64};.*")
+          .contains("Path=/", "Secure", "SameSite=Strict")
+          .containsIgnoringCase("HttpOnly")
+          .doesNotContainIgnoringCase("Domain");
+      assertThat(new ConsoleSession(behindProxy, cookie).get("session").status()).isEqualTo(200);
+      assertThat(setCookie(behindProxy, "http"))
+          .startsWith("sluice-session=")
+          .doesNotContain("Secure");
+    }
+  }
+
+  @Test
+  void nobodyButATrustedProxyCanSayThatTheBrowserUsesTls() {
+    assertThat(setCookie(sluice, "https")).startsWith("sluice-session=").doesNotContain("Secure");
+  }
+
   @Test
   void wrongTokensAreRefusedAndLimited() {
     alone();
@@ -257,16 +293,53 @@ class ConsoleTest {
       strings = {
         "/console/../openapi.yaml",
         "/console/%2e%2e/log-plain.xml",
-        "/console/nothing.js"
+        "/console/nothing.js",
+        "/console/SignIn.class",
+        "/console/Sessions.class",
+        "/console/package-info.class",
+        "/console/../SignIn.class",
+        "/console/%2e%2e/SignIn.class",
+        "/console/%2E%2E%2FSignIn.class",
+        "/console/..%2fSignIn.class",
+        "/console/..%5cSignIn.class",
+        "/console/..%252fSignIn.class",
+        "/console/./../SignIn.class",
+        "/console/x/../../SignIn.class",
+        "/console//SignIn.class",
+        "/console/%2fSignIn.class",
+        "/console/..;/SignIn.class",
+        "/console/SignIn.class%00.js",
+        "/console/pages/app.js",
+        "/console/app.js/"
       })
   void nothingElseIsServed(String path) {
-    assertThat(sluice.get(path).status()).isIn(400, 404);
+    Wire.Answer answer = new Wire(sluice.service().port()).get(path);
+
+    assertThat(answer.status()).isIn(400, 404);
+    assertThat(answer.body()).doesNotContain("\u00ca\u00fe\u00ba\u00be", "<pattern>");
+  }
+
+  @Test
+  void theFilesOfTheConsoleAreServedAndNoListOfThem() throws Exception {
+    Path folder = Path.of("src/main/resources/dev/sluice/server/console/pages");
+    List<String> names;
+    try (Stream<Path> files = Files.list(folder)) {
+      names = files.map(file -> file.getFileName().toString()).sorted().toList();
+    }
+
+    assertThat(names).allMatch(name -> name.matches("[a-z]+\\.(js|css|svg|html)"));
+    for (String name : names) {
+      assertThat(sluice.get("/console/" + name).status()).as(name).isEqualTo(200);
+    }
+    assertThat(sluice.get("/console/").response().body())
+        .as("the page, not a list of files")
+        .isEqualTo(sluice.get("/").response().body());
   }
 
   /** What a page shows comes from strangers, so no text may become markup. */
   @Test
   void noScriptOfThePagesMakesMarkupOfText() throws Exception {
-    Path folder = Path.of("src/main/resources/dev/sluice/server/console");
+    Path folder = Path.of("src/main/resources/dev/sluice/server/console/pages");
     try (Stream<Path> files = Files.list(folder)) {
       List<Path> scripts = files.filter(file -> file.toString().endsWith(".js")).toList();
       assertThat(scripts).hasSizeGreaterThan(10);
@@ -442,6 +515,45 @@ class ConsoleTest {
     assertThat(change("DELETE", "session", "", cookie).status()).isEqualTo(204);
 
     assertThat(stream.get(10, TimeUnit.SECONDS)).isPositive();
+  }
+
+  private HttpResponse<InputStream> openStream(HttpClient client, String cookie) {
+    return client
+        .sendAsync(
+            sluice.request("GET", "/console/api/live").header("Cookie", cookie).build(),
+            HttpResponse.BodyHandlers.ofInputStream())
+        .join();
+  }
+
+  @Test
+  void aHundredPagesHaveLiveDataAndTheNextOneWhenOneOfThemIsClosed() throws Exception {
+    alone();
+    String cookie = cookie(Sluice.TOKEN);
+    HttpClient client = HttpClient.newHttpClient();
+    List<InputStream> open = new ArrayList<>();
+    for (int i = 0; i < 100; i++) {
+      HttpResponse<InputStream> stream = openStream(client, cookie);
+      assertThat(stream.statusCode()).as("stream %d", i).isEqualTo(200);
+      open.add(stream.body());
+    }
+
+    HttpResponse<InputStream> tooMany = openStream(client, cookie);
+
+    assertThat(tooMany.statusCode()).isEqualTo(503);
+    assertThat(new String(tooMany.body().readAllBytes(), StandardCharsets.UTF_8))
+        .contains("100 pages are open already");
+    open.get(42).close();
+    Until.within(
+        LONG,
+        "a free place",
+        () -> {
+          HttpResponse<InputStream> next = openStream(client, cookie);
+          open.add(next.body());
+          return next.statusCode() == 200;
+        });
+    for (InputStream stream : open) {
+      stream.close();
+    }
   }
 
   @Test

@@ -14,7 +14,6 @@ import dev.sluice.testing.Needs;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.net.URLEncoder;
-import java.net.http.HttpRequest;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -44,11 +43,15 @@ class HostileTextIT {
   private static final List<String> RULE_NAMES =
       TEXTS.stream().filter(HostileTextIT::mayBeRule).toList();
 
+  /** The keys of the buttons of a client's page that open a dialog. */
+  private static final List<String> DIALOGS =
+      List.of("lift Call ", "lock Call ", "reset Call ", "override Call ", "change ", "remove ");
+
   @TempDir private static Path profile;
   private static RedisProcess redis;
   private static Sluice sluice;
   private static Browser browser;
-  private static String cookie;
+  private static ConsoleSession console;
 
   /** The identity of each text's client, as the console writes it. */
   private static final Map<String, String> identities = new HashMap<>();
@@ -91,7 +94,7 @@ class HostileTextIT {
 
   @BeforeAll
   static void write() {
-    // The list of clients and the feed show a hundred.
+    // The feed shows a hundred.
     assertThat(TEXTS).hasSizeBetween(50, 95).doesNotHaveDuplicates();
     assertThat(RULE_NAMES).contains("__proto__", "constructor").hasSizeLessThan(12);
     redis = RedisProcess.start(RedisProcess.newest());
@@ -101,7 +104,7 @@ class HostileTextIT {
             rules(),
             String.join("\n", TEXTS),
             Stores.open(redis.uri(), Duration.ofSeconds(20), 1, true, false, true, fault -> {}));
-    cookie = signIn();
+    console = ConsoleSession.begin(sluice, Sluice.TOKEN);
     for (String text : TEXTS) {
       assertThat(call(text)).as(text).isTrue();
       assertThat(call(text)).as(text).isFalse();
@@ -137,31 +140,8 @@ class HostileTextIT {
     }
   }
 
-  private static String signIn() {
-    String set =
-        sluice
-            .send(
-                sluice
-                    .request("POST", "/console/api/session")
-                    .POST(
-                        HttpRequest.BodyPublishers.ofString(
-                            "{\"token\": \"%s\"}".formatted(Sluice.TOKEN)))
-                    .header("Content-Type", "application/json")
-                    .header("Sec-Fetch-Site", "same-origin"))
-            .header("set-cookie");
-    return set.substring(0, set.indexOf(';'));
-  }
-
   private static int change(String path, ObjectNode body) {
-    return sluice
-        .send(
-            sluice
-                .request("PUT", "/console/api/" + path)
-                .PUT(HttpRequest.BodyPublishers.ofString(body.toString()))
-                .header("Content-Type", "application/json")
-                .header("Sec-Fetch-Site", "same-origin")
-                .header("Cookie", cookie))
-        .status();
+    return console.change("PUT", path, body.toString()).status();
   }
 
   /** Makes a call with the text; in headers, if a header can have it. */
@@ -191,10 +171,7 @@ class HostileTextIT {
   }
 
   private static boolean learnIdentities() {
-    JsonNode found =
-        sluice
-            .send(sluice.request("GET", "/console/api/clients?limit=200").header("Cookie", cookie))
-            .json();
+    JsonNode found = console.get("clients?limit=200").json();
     found
         .path("clients")
         .forEach(
@@ -255,9 +232,42 @@ class HostileTextIT {
     for (String text : TEXTS) {
       browser.go("client?identity=" + URLEncoder.encode(identities.get(text), UTF_8));
       awaitPageOf(text);
-      browser.run("document.querySelector('#main [data-key^=\"lift Call\"]').click()");
-      browser.awaitText("dialog .target .chip-value", text);
       browser.checkPage("the page of " + text);
+      for (String button : DIALOGS) {
+        checkDialog(button, text);
+      }
+    }
+  }
+
+  /** Opens a dialog by the key of its button, and closes it again. */
+  private static void checkDialog(String button, String text) {
+    browser.run("document.querySelector(`#main [data-key^=\"${arguments[0]}\"]`).click()", button);
+    String where = "dialog '%s' of %s".formatted(button, text);
+    assertThat(texts("dialog[open] .target")).as(where).contains(text);
+    if (button.startsWith("lock ")) {
+      assertThat(browser.run("return document.querySelector('dialog[open] [maxlength]').value"))
+          .as("the reason in " + where)
+          .isEqualTo(text);
+    }
+    browser.checkPage(where);
+    browser.run("document.querySelector('dialog[open]').close()");
+  }
+
+  /** These dialogs ask for the rules of the client first. */
+  @Test
+  void dialogsOfTheListOfClientsShowTextsAsText() {
+    browser.go("clients");
+    for (String text : TEXTS) {
+      browser.awaitText(".clients-card .chip-value", text);
+      for (String button : List.of("lock ", "override ")) {
+        browser.run(
+            "[...document.querySelectorAll('#main [data-key]')]"
+                + ".find((one) => one.dataset.key === arguments[0]).click()",
+            button + identities.get(text));
+        browser.awaitText("dialog[open] .choose-account .chip-value", text);
+        browser.checkPage("dialog '%s' of %s".formatted(button, text));
+        browser.run("document.querySelector('dialog[open]').close()");
+      }
     }
   }
 
@@ -269,7 +279,7 @@ class HostileTextIT {
         const times = (css) =>
           (document.querySelector(css)?.textContent ?? "").split(arguments[0]).length - 1;
         return times("h1") >= 2
-          && times("section:has(#card-accounts)") >= 3
+          && times(".accounts-card") >= 3
           && times("section:has(#card-overrides)") >= 2
           && document.querySelector("h1 .chip.hashed").textContent.includes("sha256:");
         """,
@@ -360,7 +370,7 @@ class HostileTextIT {
       browser.go(
           "client?identity="
               + URLEncoder.encode(identities.getOrDefault("W".repeat(128), ""), UTF_8));
-      browser.awaitText("section:has(#card-accounts)", "W".repeat(128));
+      browser.awaitText(".accounts-card", "W".repeat(128));
       browser.awaitTrue(
           "a client's page is as wide as the screen",
           "return document.documentElement.scrollWidth <= 390");

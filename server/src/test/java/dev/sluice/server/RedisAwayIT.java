@@ -84,6 +84,29 @@ class RedisAwayIT {
   }
 
   @Test
+  void theConsoleCanBeReadWhileRedisIsAway() {
+    String lock = "{\"rule\": \"SecureLogin\", \"identity\": \"login=eve\", \"duration\": \"5m\"}";
+    try (Sluice sluice = open(redis.uri())) {
+      ConsoleSession console = ConsoleSession.begin(sluice, Sluice.TOKEN);
+      assertThat(console.change("PUT", "locks", lock).status()).isEqualTo(200);
+      redis.kill();
+      sluice.post("/v1/check", CALL); // notices that Redis is away
+
+      assertThat(console.get("session").json().path("operator").asText()).isEqualTo("admin");
+      assertThat(console.get("overview").json().at("/store/trouble").asText()).contains("Redis");
+      assertThat(console.get("rule-names").json().at("/names/0").asText()).isEqualTo("SecureLogin");
+      assertThat(console.get("locks").status()).isEqualTo(503);
+      assertThat(console.change("PUT", "locks", lock).status()).as("a change").isEqualTo(503);
+      assertThat(
+              new ConsoleSession(sluice, "sluice-session=" + "0".repeat(64))
+                  .get("overview")
+                  .status())
+          .as("a session that was never there")
+          .isEqualTo(503);
+    }
+  }
+
+  @Test
   void aWrongPasswordIsNamedInHealthReasonAndMetric() {
     redis.command("CONFIG", "SET", "requirepass", "geheim");
     try (Sluice sluice = open("redis://:falsch@127.0.0.1:" + redis.port())) {

@@ -192,6 +192,25 @@ class TlsIT {
   }
 
   @Test
+  void theSessionOfTheConsoleIsForTlsOnly() throws Exception {
+    String answer =
+        curl(
+            "/console/api/session",
+            "-i",
+            "-H",
+            "Content-Type: application/json",
+            "-H",
+            "Sec-Fetch-Site: same-origin",
+            "-d",
+            "{\"token\": \"%s\"}".formatted(Sluice.TOKEN));
+
+    assertThat(answer)
+        .endsWith("\n204 2")
+        .containsPattern("set-cookie: __Host-sluice-session=[0-9a-f]{64};.*; Secure;")
+        .doesNotContainIgnoringCase("Domain=");
+  }
+
+  @Test
   void plainHttpIsRefused() throws IOException {
     try (Socket socket = new Socket(InetAddress.getLoopbackAddress(), sluice.service().port())) {
       socket.setSoTimeout(20_000);

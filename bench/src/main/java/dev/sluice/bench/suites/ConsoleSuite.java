@@ -162,7 +162,7 @@ public final class ConsoleSuite {
 
     synchronized void open() {
       if (collector == null) {
-        collector = Collector.start(store);
+        collector = Collector.start(store.sharedData(), store.listener());
       }
     }
 

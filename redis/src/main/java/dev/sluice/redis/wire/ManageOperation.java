@@ -1,11 +1,9 @@
 package dev.sluice.redis.wire;
 
 import dev.sluice.Account;
-import dev.sluice.internal.Durations;
-import java.time.Duration;
 import java.util.List;
 
-/** A reset, a lock by hand or a lift of one account. */
+/** A reset or a lift of one account. */
 public final class ManageOperation extends Operation<Long> {
   private final String letter;
   private final Account account;
@@ -21,13 +19,6 @@ public final class ManageOperation extends Operation<Long> {
   /** Forgets the usage and the lock of an account. */
   public static ManageOperation reset(Keyspace keyspace, Account account) {
     return new ManageOperation(keyspace, "X", account);
-  }
-
-  /** Locks an account by hand. */
-  public static ManageOperation lock(
-      Keyspace keyspace, Account account, Duration length, String reason) {
-    String micros = Long.toString(Durations.micros(length));
-    return new ManageOperation(keyspace, "K", account, micros, EncodedTerms.reason(reason));
   }
 
   /** Lifts the lock of an account. */

@@ -164,19 +164,18 @@ public final class AdminRoutes {
       throw new BadInput(List.of(CheckRequest.unknown(rule, edge.limiter().rules())), true);
     }
     String after = ctx.queryParam("after");
-    // A memory store sorts all its locks, which must not hold up the thread that serves decisions.
     return HttpResponse.of(
-        CompletableFuture.supplyAsync(
-                () -> edge.limiter().locksAsync(rule, limit, after), ctx.blockingTaskExecutor())
-            .thenCompose(Function.identity())
-            .thenApply(
+        edge.limiter()
+            .locksAsync(rule, limit, after)
+            .thenApplyAsync(
                 page ->
                     Replies.ok(
                         json -> {
                           write(json, page.locks());
                           json.writeNumberField("total", page.total());
                           json.writeStringField("next", page.next());
-                        })));
+                        }),
+                ctx.blockingTaskExecutor()));
   }
 
   private static void write(JsonGenerator json, List<Restriction> locks) throws IOException {
@@ -197,7 +196,8 @@ public final class AdminRoutes {
   /** {@code PUT /v1/locks/{rule}?login=ann}. */
   public HttpResponse lock(ServiceRequestContext ctx, HttpRequest request, Operator operator) {
     return HttpResponse.of(
-        Body.read(request, mostRequestBytes).thenCompose(body -> lock(ctx, operator, body)));
+        Body.read(request, mostRequestBytes)
+            .thenComposeAsync(body -> lock(ctx, operator, body), ctx.blockingTaskExecutor()));
   }
 
   private CompletionStage<HttpResponse> lock(

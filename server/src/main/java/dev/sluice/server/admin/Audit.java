@@ -26,6 +26,7 @@ import java.util.Locale;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.function.Predicate;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -43,7 +44,10 @@ public final class Audit {
   private static final Logger LOG = LoggerFactory.getLogger("sluice.audit");
   private static final String TRAIL = "audit";
   private static final int MOST = 10_000;
-  private static final Duration TTL = Duration.ofDays(400);
+
+  /** How long the trail is kept after the last change. */
+  static final Duration TTL = Duration.ofDays(400);
+
   private static final int PAGE = 1_000;
   private static final int DEFAULT_PAGE = 100;
   private static final String RULES_CHANGED = "rules changed";
@@ -149,15 +153,19 @@ public final class Audit {
     keep(who, action, "", "", "", "");
   }
 
-  /** Other rules are in force. */
-  public void rulesChanged(String source, String before, String after) {
-    keep(source, RULES_CHANGED, "", "", before, after);
+  /** Other rules are in force. Completes when that is in the trail. */
+  CompletionStage<Void> rulesChanged(String source, String before, String after) {
+    return append(source, RULES_CHANGED, "", "", before, after);
+  }
+
+  private CompletionStage<Void> append(String... words) {
+    String text = Stream.of(words).map(Percent::encode).collect(Collectors.joining(" "));
+    return data.append(TRAIL, List.of(text), MOST, TTL);
   }
 
   private void keep(String... words) {
-    String text = Stream.of(words).map(Percent::encode).collect(Collectors.joining(" "));
     var unused =
-        data.append(TRAIL, List.of(text), MOST, TTL)
+        append(words)
             .whenComplete(
                 (done, error) -> {
                   if (error != null) {
@@ -264,23 +272,24 @@ public final class Audit {
 
   /** The newest changes of rules. */
   public CompletionStage<List<Entry>> changesOfRules(int most) {
-    return find(RULES_CHANGED, most, null);
+    return find(entry -> entry.action.equals(RULES_CHANGED), most, null, new ArrayList<>());
   }
 
   /** The newest entries that contain a text, at most so many. */
   private CompletionStage<List<Entry>> find(String wanted, int most, @Nullable String before) {
-    return find(wanted, most, before, new ArrayList<>());
+    return find(
+        entry -> wanted.isEmpty() || entry.contains(wanted), most, before, new ArrayList<>());
   }
 
   private CompletionStage<List<Entry>> find(
-      String wanted, int most, @Nullable String before, List<Entry> found) {
+      Predicate<Entry> wanted, int most, @Nullable String before, List<Entry> found) {
     return data.newest(TRAIL, PAGE, before)
         .thenCompose(
             page -> {
               page.stream()
                   .map(Entry::read)
                   .flatMap(Optional::stream)
-                  .filter(entry -> wanted.isEmpty() || entry.contains(wanted))
+                  .filter(wanted)
                   .limit(most - (long) found.size())
                   .forEach(found::add);
               return page.size() < PAGE || found.size() >= most

@@ -96,8 +96,7 @@ public final class Doorkeeper {
   }
 
   /** Passes the request of an operator to a route; answers any other with 401, 403 or 429. */
-  public HttpResponse serve(OperatorRoute route, ServiceRequestContext ctx, HttpRequest request)
-      throws Exception {
+  public HttpResponse serve(OperatorRoute route, ServiceRequestContext ctx, HttpRequest request) {
     Entry entry = admit(ctx, request);
     if (entry instanceof Entry.Refused refused) {
       return refused.answer;
@@ -106,7 +105,7 @@ public final class Doorkeeper {
     if (!operator.mayChange() && request.method() != HttpMethod.GET) {
       return mayOnlyLook(operator);
     }
-    return route.serve(ctx, request, operator);
+    return route.serveAside(ctx, request, operator);
   }
 
   /** Who sent a request. */

@@ -70,7 +70,7 @@ public final class OverrideRoutes {
     return HttpResponse.of(
         overrides
             .lastApplied()
-            .thenApply(
+            .thenApplyAsync(
                 applied ->
                     Replies.ok(
                         json -> {
@@ -84,7 +84,8 @@ public final class OverrideRoutes {
                           json.writeNumberField("total", matching.size());
                           json.writeStringField(
                               "next", more ? page.get(page.size() - 1).id() : null);
-                        })));
+                        }),
+                ctx.blockingTaskExecutor()));
   }
 
   private static boolean contains(KeptOverride each, String wanted) {
@@ -153,7 +154,9 @@ public final class OverrideRoutes {
       ServiceRequestContext ctx, HttpRequest request, Operator operator, String id, String action) {
     return HttpResponse.of(
         Body.read(request, mostRequestBytes)
-            .thenCompose(body -> put(ctx, operator, OverrideRequest.parse(body), id, action)));
+            .thenComposeAsync(
+                body -> put(ctx, operator, OverrideRequest.parse(body), id, action),
+                ctx.blockingTaskExecutor()));
   }
 
   private CompletionStage<HttpResponse> put(

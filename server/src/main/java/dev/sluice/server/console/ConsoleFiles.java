@@ -8,7 +8,9 @@ import com.linecorp.armeria.server.file.HttpFile;
 
 /** The files of the console: one page, its style and its modules, all from the jar. */
 final class ConsoleFiles {
-  private static final String FOLDER = "dev/sluice/server/console";
+  /** A folder that is no Java package, so that no class file is in it. */
+  private static final String FOLDER = "dev/sluice/server/console/pages";
+
   private static final String CHARTS =
       "META-INF/resources/webjars/chart.js/4.4.9/dist/chart.umd.js";
 

@@ -6,10 +6,12 @@ import dev.sluice.Limiter;
 import dev.sluice.server.admin.AdminRoutes;
 import dev.sluice.server.admin.Audit;
 import dev.sluice.server.admin.Doorkeeper;
+import dev.sluice.server.admin.OperatorData;
 import dev.sluice.server.admin.OperatorRoute;
 import dev.sluice.server.admin.Operators;
 import dev.sluice.server.admin.OverrideRoutes;
 import dev.sluice.server.http.Settings;
+import dev.sluice.store.SharedData;
 import dev.sluice.store.Store;
 import dev.sluice.traffic.Collector;
 import java.util.Optional;
@@ -48,10 +50,11 @@ public final class ConsoleRoutes implements AutoCloseable {
       Audit audit) {
     this.overrides = overrides;
     this.audit = audit;
-    this.sessions = new Sessions(store.sharedData(), operators);
+    SharedData data = OperatorData.of(store);
+    this.sessions = new Sessions(data, operators, settings.clock());
     this.guard = new SessionGuard(sessions);
     this.signIn = new SignIn(sessions, doorkeeper, settings);
-    this.collector = Collector.start(store);
+    this.collector = Collector.start(data, store.listener());
     this.traffic = new TrafficPages(limiter, store, settings.storeName(), lockCount, collector);
     this.client = new ClientPage(limiter, overrides, collector);
     this.locks = new LockPages(limiter, admin, settings.mostRequestBytes());
@@ -78,7 +81,7 @@ public final class ConsoleRoutes implements AutoCloseable {
         "live",
         (ctx, request, operator) ->
             live.open(
-                ctx, () -> sessions.operator(request.headers()).thenApply(Optional::isPresent)));
+                ctx, () -> sessions.reader(request.headers()).thenApply(Optional::isPresent)));
     guarded(builder, HttpMethod.GET, "clients", traffic::clients);
     guarded(builder, HttpMethod.GET, "client", client::show);
     guarded(builder, HttpMethod.GET, "locks", locks::list);

@@ -21,7 +21,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
-import java.util.function.Function;
+import java.util.concurrent.Executor;
 import org.jspecify.annotations.Nullable;
 
 /** Who is locked; lifting and setting locks, and resetting accounts. */
@@ -57,57 +57,69 @@ final class LockPages {
     String wanted = Query.text(ctx, "q");
     String after = Query.text(ctx, "after");
     int limit = Query.limit(ctx, DEFAULT_PAGE, LockPage.LARGEST);
-    // A memory store sorts all its locks, which must not hold up the thread that serves decisions.
+    CompletionStage<LockPage> found =
+        wanted == null
+            ? limiter.locksAsync(rule, limit, after)
+            : new Search(rule, wanted.toLowerCase(Locale.ROOT), limit, ctx.blockingTaskExecutor())
+                .from(after, 0, List.of());
     return HttpResponse.of(
-        CompletableFuture.supplyAsync(
-                () ->
-                    wanted == null
-                        ? limiter.locksAsync(rule, limit, after)
-                        : search(rule, wanted.toLowerCase(Locale.ROOT), limit, after, 0, List.of()),
-                ctx.blockingTaskExecutor())
-            .thenCompose(Function.identity())
-            .thenApply(
-                page ->
-                    Replies.ok(
-                        json -> {
-                          json.writeArrayFieldStart("locks");
-                          for (Restriction lock : page.locks()) {
-                            write(json, lock);
-                          }
-                          json.writeEndArray();
-                          if (wanted == null) {
-                            json.writeNumberField("total", page.total());
-                          } else {
-                            json.writeNullField("total");
-                          }
-                          json.writeStringField("next", page.next());
-                        })));
+        found.thenApplyAsync(
+            page ->
+                Replies.ok(
+                    json -> {
+                      json.writeArrayFieldStart("locks");
+                      for (Restriction lock : page.locks()) {
+                        write(json, lock);
+                      }
+                      json.writeEndArray();
+                      if (wanted == null) {
+                        json.writeNumberField("total", page.total());
+                      } else {
+                        json.writeNullField("total");
+                      }
+                      json.writeStringField("next", page.next());
+                    }),
+            ctx.blockingTaskExecutor()));
   }
 
   /** Looks through up to 10,000 locks for those with a text in identity, rule or reason. */
-  private CompletionStage<LockPage> search(
-      @Nullable String rule,
-      String wanted,
-      int limit,
-      @Nullable String after,
-      int seen,
-      List<Restriction> found) {
-    return limiter
-        .locksAsync(rule, LockPage.LARGEST, after)
-        .thenCompose(
-            page -> {
-              List<Restriction> all = new ArrayList<>(found);
-              page.locks().stream().filter(lock -> matches(lock, wanted)).forEach(all::add);
-              int looked = seen + page.locks().size();
-              String next = page.next();
-              if (all.size() > limit) {
-                next = LockPage.Place.of(all.get(limit - 1)).toString();
-                all = all.subList(0, limit);
-              }
-              return next == null || all.size() == limit || looked >= SEARCHED
-                  ? CompletableFuture.completedFuture(new LockPage(all, page.total(), next))
-                  : search(rule, wanted, limit, next, looked, all);
-            });
+  private final class Search {
+    private final @Nullable String rule;
+    private final String wanted;
+    private final int limit;
+    private final Executor executor;
+
+    /**
+     * A search.
+     *
+     * @param executor compares; continuations of decisions must not wait for that
+     */
+    Search(@Nullable String rule, String wanted, int limit, Executor executor) {
+      this.rule = rule;
+      this.wanted = wanted;
+      this.limit = limit;
+      this.executor = executor;
+    }
+
+    CompletionStage<LockPage> from(@Nullable String after, int seen, List<Restriction> found) {
+      return limiter
+          .locksAsync(rule, LockPage.LARGEST, after)
+          .thenComposeAsync(
+              page -> {
+                List<Restriction> all = new ArrayList<>(found);
+                page.locks().stream().filter(lock -> matches(lock, wanted)).forEach(all::add);
+                int looked = seen + page.locks().size();
+                String next = page.next();
+                if (all.size() > limit) {
+                  next = LockPage.Place.of(all.get(limit - 1)).toString();
+                  all = all.subList(0, limit);
+                }
+                return next == null || all.size() == limit || looked >= SEARCHED
+                    ? CompletableFuture.completedFuture(new LockPage(all, page.total(), next))
+                    : from(next, looked, all);
+              },
+              executor);
+    }
   }
 
   private static boolean matches(Restriction lock, String wanted) {
@@ -132,7 +144,8 @@ final class LockPages {
   HttpResponse lock(ServiceRequestContext ctx, HttpRequest request, Operator operator) {
     return HttpResponse.of(
         Body.read(request, mostRequestBytes)
-            .thenCompose(body -> admin.lockNamed(ctx, operator, body)));
+            .thenComposeAsync(
+                body -> admin.lockNamed(ctx, operator, body), ctx.blockingTaskExecutor()));
   }
 
   /** {@code DELETE locks?rule=&identity=&keepUsage=}. */

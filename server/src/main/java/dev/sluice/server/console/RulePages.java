@@ -9,10 +9,9 @@ import dev.sluice.Rule;
 import dev.sluice.RuleSource;
 import dev.sluice.Rules;
 import dev.sluice.rules.RuleWords;
-import dev.sluice.server.admin.AdminToken;
 import dev.sluice.server.admin.Audit;
 import dev.sluice.server.admin.Operator;
-import dev.sluice.server.admin.RuleJson;
+import dev.sluice.server.admin.RuleVersion;
 import dev.sluice.server.http.Query;
 import dev.sluice.server.http.Replies;
 import dev.sluice.server.http.Settings;
@@ -22,7 +21,6 @@ import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Locale;
-import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
 /** The rules in force, in sentences; what changed in them; rules that were refused. */
@@ -30,7 +28,6 @@ final class RulePages {
   private static final int MOST = 200;
   private static final int DEFAULT_PAGE = 50;
   private static final int MOST_CHANGES = 50;
-  private static final int VERSION_DIGITS = 8;
 
   private final Limiter limiter;
   private final Audit audit;
@@ -43,7 +40,7 @@ final class RulePages {
     this.settings = settings;
   }
 
-  /** Rules that were looked at before, and their version: a hash of what they say. */
+  /** Rules that were looked at before, and their version. */
   private record Known(Rules rules, String version) {}
 
   /** A rule and its sentences. */
@@ -70,17 +67,16 @@ final class RulePages {
     String after = Query.text(ctx, "after");
     int limit = Query.limit(ctx, DEFAULT_PAGE, MOST);
     return HttpResponse.of(
-        CompletableFuture.supplyAsync(
-                () -> page(rules, wanted, after, limit), ctx.blockingTaskExecutor())
-            .thenCombine(
-                audit.changesOfRules(MOST_CHANGES),
-                (page, changes) ->
+        audit
+            .changesOfRules(MOST_CHANGES)
+            .thenApply(
+                changes ->
                     Replies.ok(
                         json -> {
                           json.writeStringField("source", settings.rulesName());
                           json.writeStringField("version", version(rules));
                           json.writeNumberField("inForce", rules.size());
-                          write(json, page);
+                          write(json, page(rules, wanted, after, limit));
                           write(json, failure);
                           write(json, changes);
                         })));
@@ -121,16 +117,7 @@ final class RulePages {
   private String version(Rules rules) {
     Known last = known;
     if (last == null || last.rules != rules) {
-      String text =
-          Replies.arrayText(
-              json -> {
-                for (Rule rule : rules.all()) {
-                  json.writeStartObject();
-                  RuleJson.write(json, rule, rules);
-                  json.writeEndObject();
-                }
-              });
-      last = new Known(rules, AdminToken.sha256(text).substring(0, VERSION_DIGITS));
+      last = new Known(rules, RuleVersion.of(rules).version());
       known = last;
     }
     return last.version;

@@ -37,8 +37,9 @@ final class SessionGuard {
       return refusal.isPresent()
           ? refusal.get()
           : HttpResponse.of(
-              sessions
-                  .operator(request.headers())
+              (isRead(request)
+                      ? sessions.reader(request.headers())
+                      : sessions.operator(request.headers()))
                   .thenApply(operator -> serve(route, ctx, request, operator)));
     };
   }
@@ -57,11 +58,7 @@ final class SessionGuard {
           HttpStatus.FORBIDDEN,
           "operator '%s': has role read (expected: role change)".formatted(operator.get().name()));
     }
-    try {
-      return route.serve(ctx, request, operator.get());
-    } catch (Exception e) {
-      return HttpResponse.ofFailure(e);
-    }
+    return route.serveAside(ctx, request, operator.get());
   }
 
   static boolean isRead(HttpRequest request) {

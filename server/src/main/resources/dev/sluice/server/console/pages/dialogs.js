@@ -2,7 +2,7 @@
 
 import { chips, commandHint, dialog, el, field, fill, foreign, toast } from "./dom.js";
 import { get, path, Problem, put, remove } from "./api.js";
-import { command, duration, facetMap, facets, fullTime, identityText, millis, serverNow, typedIdentity } from "./format.js";
+import { command, duration, facetMap, facets, fullTime, identityText, lengthOf, lengthText, millis, serverNow, typedIdentity } from "./format.js";
 import { limitOf, limitWords, times } from "./limits.js";
 
 const DURATION = "(?:\\d+(?:ms|s|m|h|d|w))+";
@@ -59,9 +59,28 @@ export function resetAccount(account, done) {
   });
 }
 
-/** Sets a lock, or extends the one that is there. Without a rule, the rule is chosen among the client's. */
-export function setLock({ rule, identity, reason = "", extends: extending = false }, done) {
-  const length = el("input", { type: "text", value: "30m", required: true, pattern: DURATION, autocomplete: "off", title: "A duration such as 30m, 1h30m or 7d" });
+const HALF_AN_HOUR = 1_800_000;
+const LOCKS = [["10m", "10 minutes"], ["1h", "1 hour"], ["1d", "1 day"], ["7d", "1 week"]];
+
+/**
+ * Sets a lock, or extends the one that is there: then it offers the time that is left and half an hour more. Without a
+ * rule, the rule is chosen among the client's.
+ */
+export function setLock({ rule, identity, reason = "", extends: extending = false, until, lockedUntil }, done) {
+  const end = extending ? millis(until ?? lockedUntil) : null;
+  const left = end === null ? 0 : Math.max(0, end - serverNow());
+  const length = el("input", { type: "text", value: lengthText(left + HALF_AN_HOUR), required: true, pattern: DURATION, autocomplete: "off", title: "A duration such as 30m, 1h30m or 7d" });
+  const ends = el("p", { class: "hint", role: "status" });
+  /** By how much the lock that is there becomes shorter; 0 if it does not. */
+  const lost = () => Math.max(0, (end ?? 0) - serverNow() - (lengthOf(length.value.trim()) ?? Infinity));
+  const showEnd = () => {
+    const wanted = lengthOf(length.value.trim());
+    ends.className = lost() > 0 ? "hint warning" : "hint";
+    ends.textContent = wanted === null ? ""
+      : `It will end ${fullTime(serverNow() + wanted)}.${end === null ? "" : lost() > 0 ? ` That is ${duration(lost())} earlier than now: the lock gets shorter.` : ` Without a change it ends ${fullTime(end)}.`}`;
+  };
+  length.addEventListener("input", showEnd);
+  showEnd();
   const why = el("input", { type: "text", value: reason, maxlength: "256", autocomplete: "off", placeholder: "ticket 4711" });
   const rules = accountChoice(identity, rule);
   dialog({
@@ -70,12 +89,14 @@ export function setLock({ rule, identity, reason = "", extends: extending = fals
     kind: "danger",
     body: [rules.element,
       field("For how long, from now", length, "Such as 30m, 1h30m or 7d."),
-      presets(length, [["10m", "10 minutes"], ["1h", "1 hour"], ["1d", "1 day"], ["7d", "1 week"]]),
+      presets(length, LOCKS.map(([value, text]) => (end === null ? [value, text] : [lengthText(left + lengthOf(value)), `${text} more`]))),
+      ends,
       field("Reason", why, "Shown in the list of locks and in the audit trail."),
       liveHint([length, why, rules.select], () => command("locks", "set", rules.rule(), rules.identity(), "--for", length.value || "30m", ...(why.value ? ["--reason", why.value] : [])))],
     submit: async () => {
+      const shorter = lost() > 0;
       await put("locks", { rule: rules.rule(), identity: rules.identity(), duration: length.value.trim(), ...(why.value.trim() ? { reason: why.value.trim() } : {}) });
-      toast(extending ? "The lock is extended." : "The client is locked.");
+      toast(!extending ? "The client is locked." : shorter ? "The lock ends earlier now." : "The lock is extended.");
       done();
     },
   });
@@ -165,7 +186,7 @@ export function setOverride({ rule, identity, limits, given }, done) {
   const accounts = given ? null : accountChoice(identity, rule, limits);
   const option = (value, text) => el("option", { value }, text);
   const kind = el("select", {}, given ? option("same", `as it is: ${ownLimits(given).map(limitWords).join("; ") || "those of the rule"}`) : null,
-    option("times", "a multiple of the rule's limits"), option("window", "so many in any window"), option("bucket", "so many at once, then refilled (token bucket)"),
+    option("times", "a multiple of the limits in force"), option("window", "so many in any window"), option("bucket", "so many at once, then refilled (token bucket)"),
     option("keep", "those of the rule"));
   const factor = el("input", { type: "number", min: "0.01", step: "any", value: "2", required: true });
   const amount = el("input", { type: "number", min: "1", step: "1", value: "100", required: true });
@@ -181,15 +202,15 @@ export function setOverride({ rule, identity, limits, given }, done) {
   const result = el("p", { class: "hint" });
   const ends = el("p", { class: "hint" });
 
-  /** The rule's limits as rule files write them; empty if one of them cannot be read. */
-  const ruleLimits = () => {
+  /** The limits in force for this client, as rule files write them; empty if one of them cannot be read. */
+  const limitsNow = () => {
     const read = (accounts?.limits() ?? []).map((one) => one.form ?? limitOf(one.limit));
     return read.every((one) => typeof one === "object" && one !== null) ? read : [];
   };
   const wantedLimits = () => {
     switch (kind.value) {
       case "same": return ownLimits(given);
-      case "times": return ruleLimits().map((one) => times(one, Number(factor.value)));
+      case "times": return limitsNow().map((one) => times(one, Number(factor.value)));
       case "window": return [`${amount.value} per ${per.value.trim()}`];
       case "bucket": return [{ "token-bucket": { capacity: Number(amount.value), refill: Number(refill.value), per: per.value.trim() } }];
       default: return [];
@@ -202,13 +223,13 @@ export function setOverride({ rule, identity, limits, given }, done) {
     }
     const now = accounts?.limits().map((one) => one.limit).join("; ");
     const then = wantedLimits().map(limitWords).join("; ");
-    result.textContent = [now ? `The rule has ${now}.` : "", then ? `This client gets ${then}.` : ""].join(" ").trim();
+    result.textContent = [now ? `In force for this client: ${now}.` : "", then ? `This client gets ${then}.` : ""].join(" ").trim();
     const end = new Date(until.value).getTime();
     ends.textContent = until.value ? `It ends ${fullTime(end)}, in ${duration(end - serverNow())}.` : "It holds until somebody removes it.";
   };
   const start = () => {
-    kind.querySelector("[value=times]").disabled = ruleLimits().length === 0;
-    kind.value = given ? "same" : ruleLimits().length > 0 ? "times" : "window";
+    kind.querySelector("[value=times]").disabled = limitsNow().length === 0;
+    kind.value = given ? "same" : limitsNow().length > 0 ? "times" : "window";
     show();
   };
   const endIn = (length) => {

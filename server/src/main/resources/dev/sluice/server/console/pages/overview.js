@@ -67,7 +67,7 @@ export function overview(page, params) {
   page.content.classList.add("overview");
   page.content.append(troubles, tiles,
     el("div", { class: "charts" },
-      card("Calls a second", { id: "traffic", note: "by every node that reports" }, traffic.element),
+      card("Calls a second", { id: "traffic", note: "by every node that reports. A call counts once for each rule that it names." }, traffic.element),
       card("Share of refusals", { id: "share", actions: thresholdChoice }, refused.element)),
     el("div", { class: "quarters" },
       card("Busiest rules", { id: "rules-card", note: "in the last 15 minutes" }, rulesBody),

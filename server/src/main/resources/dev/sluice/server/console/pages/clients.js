@@ -5,10 +5,13 @@ import { get, path } from "./api.js";
 import { setLock, setOverride } from "./dialogs.js";
 import { identityWords, number, percentOne, typedIdentity } from "./format.js";
 
+const MOST = 200;
+
 export function clients(page, params) {
   let sort = params.get("sort") === "refused" ? "refused" : "busiest";
   let typed = "";
-  let found = [];
+  let listed = [];
+  let all = [];
   const list = el("div", {});
 
   const openTyped = (text) => {
@@ -25,14 +28,16 @@ export function clients(page, params) {
     searchBox("Search clients", "login=ann or a part of it", (text) => {
       typed = text;
       show();
+      reload();
     }, { submit: openTyped }));
   const note = el("span", {});
   page.content.append(card("The last ten minutes", { id: "clients-card", note }, list));
 
   function show() {
     const part = typed.toLowerCase();
+    const found = part === "" ? listed : all;
     const rows = part === "" ? found : found.filter((one) => one.identity.toLowerCase().includes(part) || identityWords(one.identity).toLowerCase().includes(part));
-    const most = Math.max(1, ...found.map((one) => one.calls));
+    const most = Math.max(1, ...listed.map((one) => one.calls));
     const isExact = found.every((one) => one.error === 0);
     note.textContent = isExact ? "Merged from all nodes." : "Estimates, merged from all nodes. ± says how much too high a number can be.";
     const identity = typed === "" ? null : typedIdentity(typed);
@@ -43,7 +48,7 @@ export function clients(page, params) {
         caption: sort === "busiest" ? "The busiest clients" : "The most refused clients",
         rows,
         empty: typed !== ""
-          ? emptyState("None of these clients matches", ["To open any client, write its facets in full, such as login=ann or login=ann ip=192.0.2.7, and press Enter."])
+          ? emptyState("None of the busiest and most refused clients matches", ["To open any client, write its facets in full, such as login=ann or login=ann ip=192.0.2.7, and press Enter."])
           : sort === "refused" ? emptyState("Nobody was refused in the last ten minutes", ["That is good news. The busiest clients are in the other list."])
           : emptyState("No client has called in the last ten minutes", ["Calls appear here some seconds after they were decided, from every node that reports."]),
         columns: [
@@ -61,7 +66,13 @@ export function clients(page, params) {
   }
 
   const reload = page.every(4_000, async (signal) => {
-    ({ clients: found } = await get(path("clients", { sort, limit: 100 }), signal));
+    const list = async (order) => (await get(path("clients", { sort: order, limit: MOST }), signal)).clients;
+    // A client that is refused often need not be busy, so a search looks at both lists.
+    const [shown, others] = await Promise.all([list(sort), typed === "" ? [] : list(sort === "busiest" ? "refused" : "busiest")]);
+    const known = new Set(shown.map((one) => one.identity));
+    const amount = sort === "busiest" ? (one) => one.calls : (one) => one.denied;
+    listed = shown;
+    all = [...shown, ...others.filter((one) => !known.has(one.identity))].sort((a, b) => amount(b) - amount(a));
     show();
   });
 }

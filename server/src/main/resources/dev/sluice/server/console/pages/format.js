@@ -111,6 +111,25 @@ export function duration(lengthMillis, round = Math.ceil) {
   return parts.join(" ");
 }
 
+const LENGTHS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 };
+
+/** The milliseconds of a duration as commands take it, such as 1h30m. Null if it is none. */
+export function lengthOf(text) {
+  return /^(?:\d+(?:ms|s|m|h|d|w))+$/.test(text)
+    ? [...text.matchAll(/(\d+)(ms|s|m|h|d|w)/g)].reduce((sum, [, amount, unit]) => sum + Number(amount) * LENGTHS[unit], 0) : null;
+}
+
+/** A duration as commands take it, rounded up: to seconds, and above a minute to minutes. */
+export function lengthText(lengthMillis) {
+  const step = lengthMillis > 60_000 ? 60_000 : 1_000;
+  let left = Math.max(1, Math.ceil(lengthMillis / step)) * step;
+  return UNITS.map(([unit, size]) => {
+    const whole = Math.floor(left / size);
+    left -= whole * size;
+    return whole > 0 ? `${whole}${unit}` : "";
+  }).join("");
+}
+
 /** How long ago something was, or how far ahead it is. */
 export function ago(value) {
   const at = millis(value);
