@@ -25,6 +25,8 @@ class RedisAwayIT {
       "rules: {SecureLogin: {by: [login], limit: 2 per 1d, onStoreFailure: allow}}";
   private static final String CALL = "{\"rule\":\"SecureLogin\",\"identity\":{\"login\":\"ann\"}}";
 
+  private static final int UNCOUNTED = 20;
+
   @TempDir private Path directory;
   private RedisProcess redis;
 
@@ -69,6 +71,45 @@ class RedisAwayIT {
       redis.restart();
       RedisCluster.await(() -> !health(sluice).path("degraded").asBoolean());
     }
+  }
+
+  @Test
+  void theConsoleShowsUncountedCallsDuringAnOutageAndAfterIt() {
+    try (Sluice sluice = open(redis.uri())) {
+      ConsoleSession before = ConsoleSession.begin(sluice, Sluice.TOKEN);
+      RedisCluster.await(() -> before.get("overview").json().path("nodes").size() == 1);
+      redis.kill();
+      for (int i = 0; i < UNCOUNTED; i++) {
+        assertThat(sluice.post("/v1/check", CALL).json().path("outcome").asText())
+            .isEqualTo("unmetered");
+      }
+
+      RedisCluster.await(() -> uncounted(before) == UNCOUNTED);
+      JsonNode overview = before.get("overview").json();
+      assertThat(overview.path("store").path("trouble").asText()).isNotEmpty();
+      assertThat(overview.path("nodes")).hasSize(1);
+
+      redis.restart();
+      RedisCluster.await(() -> !health(sluice).path("degraded").asBoolean());
+      // This Redis has lost the session together with everything else.
+      ConsoleSession after = ConsoleSession.begin(sluice, Sluice.TOKEN);
+      RedisCluster.await(() -> after.get("overview").json().path("store").path("trouble").isNull());
+      assertThat(uncounted(after)).isEqualTo(UNCOUNTED);
+      RedisCluster.await(() -> Math.abs(charted(after) - UNCOUNTED) < 0.5);
+    }
+  }
+
+  private static long uncounted(ConsoleSession session) {
+    return session.get("overview").json().path("totals").path("unmetered").asLong();
+  }
+
+  /** The sum of the chart of uncounted calls; it has calls a second, of two seconds each. */
+  private static double charted(ConsoleSession session) {
+    double sum = 0;
+    for (JsonNode perSecond : session.get("series?range=15m").json().path("unmetered")) {
+      sum += 2 * perSecond.asDouble();
+    }
+    return sum;
   }
 
   @Test
