@@ -15,7 +15,7 @@ final class SeenSessions {
    * the store that was under way must not bring it back. Hashes of sessions are never used twice.
    */
   static final int MOST = 1_000;
-  static final Duration LENGTH = Duration.ofMinutes(5);
+  static final Duration LENGTH = Duration.ofMinutes(30);
 
   private static final String ENDED = "";
 
