@@ -224,9 +224,10 @@ class ConsoleScaleIT {
 
     @Test
     void listsOfClientsAreBounded() {
-      Until.within(LONG, "clients", () -> get("clients").json().path("clients").size() == 100);
+      Until.within(LONG, "clients", () -> !get("clients").json().path("clients").isEmpty());
 
-      assertThat(ask("clients", 32_768).path("clients")).hasSize(100);
+      // Of a million clients that called once, a node remembers some hundred, by chance fewer.
+      assertThat(ask("clients", 32_768).path("clients").size()).isBetween(1, 100);
       assertThat(ask("clients?sort=refused&limit=200", 65_536).path("clients").size())
           .isBetween(1, 200);
     }
