@@ -188,10 +188,10 @@ class ConsoleBrowserIT {
     browser.awaitText(".clients-card .chip.hashed", "sha256:");
     browser.click(".clients-card", "Client login=pat");
     browser.awaitText("h1", "pat");
-    browser.awaitText("section:has(#card-accounts) tbody tr", "SignIn");
-    browser.awaitText("section:has(#card-accounts) tbody tr", "2 of 2");
-    browser.awaitText("section:has(#card-accounts) tbody tr", "locked");
-    assertThat(browser.text("section:has(#card-accounts)")).doesNotContain("Search");
+    browser.awaitText(".accounts-card tbody tr", "SignIn");
+    browser.awaitText(".accounts-card tbody tr", "2 of 2");
+    browser.awaitText(".accounts-card tbody tr", "locked");
+    assertThat(browser.text(".accounts-card")).doesNotContain("Search");
 
     browser.go("locks");
     browser.awaitText(row("member=eve"), "ticket 4711");
@@ -398,9 +398,9 @@ class ConsoleBrowserIT {
         awaitNoSideways(page);
       }
       browser.go("client?identity=login%3Dkim");
-      browser.awaitText("section:has(#card-accounts)", "SignIn");
+      browser.awaitText(".accounts-card", "SignIn");
       awaitNoSideways("client");
-      browser.click("section:has(#card-accounts)", "Other limits for SignIn");
+      browser.click(".accounts-card", "Other limits for SignIn");
       browser.awaitTrue(
           "a dialog within the screen",
           "const box = document.querySelector('dialog[open]')?.getBoundingClientRect();"

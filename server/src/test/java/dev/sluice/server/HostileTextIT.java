@@ -269,7 +269,7 @@ class HostileTextIT {
         const times = (css) =>
           (document.querySelector(css)?.textContent ?? "").split(arguments[0]).length - 1;
         return times("h1") >= 2
-          && times("section:has(#card-accounts)") >= 3
+          && times(".accounts-card") >= 3
           && times("section:has(#card-overrides)") >= 2
           && document.querySelector("h1 .chip.hashed").textContent.includes("sha256:");
         """,
@@ -360,7 +360,7 @@ class HostileTextIT {
       browser.go(
           "client?identity="
               + URLEncoder.encode(identities.getOrDefault("W".repeat(128), ""), UTF_8));
-      browser.awaitText("section:has(#card-accounts)", "W".repeat(128));
+      browser.awaitText(".accounts-card", "W".repeat(128));
       browser.awaitTrue(
           "a client's page is as wide as the screen",
           "return document.documentElement.scrollWidth <= 390");
