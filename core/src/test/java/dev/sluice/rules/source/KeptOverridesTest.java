@@ -3,6 +3,9 @@ package dev.sluice.rules.source;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import ch.qos.logback.classic.Logger;
+import ch.qos.logback.classic.spi.ILoggingEvent;
+import ch.qos.logback.core.read.ListAppender;
 import dev.sluice.Identity;
 import dev.sluice.Limit;
 import dev.sluice.Limiter;
@@ -17,18 +20,23 @@ import dev.sluice.rules.RuleFiles;
 import dev.sluice.rules.Until;
 import dev.sluice.store.SharedData;
 import dev.sluice.store.Store;
+import java.lang.reflect.Proxy;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.AbstractList;
 import java.util.ArrayDeque;
 import java.util.List;
 import java.util.Map;
 import java.util.Queue;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
+import org.slf4j.LoggerFactory;
 
 class KeptOverridesTest {
   private static final String FILE =
@@ -226,6 +234,38 @@ class KeptOverridesTest {
     without.close();
   }
 
+  @Test
+  void afterAFaultTheLastRulesStayInForceAndItIsNotTriedAgainForEachCall() {
+    AtomicReference<List<KeptOverride>> kept = new AtomicReference<>(List.of(forAnn("a", NOON, 5)));
+    OverriddenRules source =
+        new OverriddenRules(
+            RuleSource.fixed(RULES), kept::get, Runnable::run, new ConcurrentHashMap<>(), c -> {});
+    Rules before = source.rules();
+    AtomicInteger attempts = new AtomicInteger();
+
+    kept.set(
+        new AbstractList<>() {
+          @Override
+          public KeptOverride get(int index) {
+            attempts.incrementAndGet();
+            throw new IllegalStateException("a fault of ours");
+          }
+
+          @Override
+          public int size() {
+            return 1;
+          }
+        });
+    source.renew();
+    source.renew();
+
+    assertThat(source.rules()).isSameAs(before);
+    assertThat(attempts).hasValue(1);
+    kept.set(List.of(forAnn("a", NOON, 6)));
+    source.renew();
+    assertThat(limitOfAnn(source)).isEqualTo("6 per 1h");
+  }
+
   // ---- Rules that change ----------------------------------------------------------------------
 
   private static Rules changed() {
@@ -342,5 +382,40 @@ class KeptOverridesTest {
     overrides.shareApplied();
 
     assertThat(now(overrides.lastApplied())).hasSizeGreaterThan(3_000);
+  }
+
+  /** The data, of which a node may not announce anything. */
+  private SharedData withoutAnnouncements() {
+    return (SharedData)
+        Proxy.newProxyInstance(
+            SharedData.class.getClassLoader(),
+            new Class<?>[] {SharedData.class},
+            (proxy, method, arguments) ->
+                method.getName().equals("announce")
+                    ? CompletableFuture.failedFuture(new IllegalStateException("no right"))
+                    : method.invoke(data, arguments));
+  }
+
+  @Test
+  void thatItCannotBeSharedWhenOverridesAppliedIsSaidOnce() {
+    now(overrides.put(forAnn("a", NOON, 5)));
+    Logger logger = (Logger) LoggerFactory.getLogger(KeptOverrides.class);
+    ListAppender<ILoggingEvent> log = new ListAppender<>();
+    log.start();
+    logger.addAppender(log);
+    try (KeptOverrides node = KeptOverrides.follow(withoutAnnouncements(), "node-2")) {
+      Limiter limiter = Limiter.of(store, node.over(RuleSource.fixed(RULES)));
+      limiter.decide("Api", Identity.of("login", "ann"));
+
+      node.shareApplied();
+      now(node.look());
+      node.shareApplied();
+    } finally {
+      logger.detachAppender(log);
+    }
+
+    assertThat(log.list)
+        .extracting(ILoggingEvent::getFormattedMessage)
+        .containsExactly("Cannot tell other nodes when overrides last applied: no right");
   }
 }
