@@ -257,6 +257,14 @@ public final class Rules {
   }
 
   /**
+   * The overrides of a rule that are for a caller, as positions in {@link Rule#overrides}. The
+   * first of them that has not ended applies.
+   */
+  public int[] overridesFor(String ruleName, Identity identity) {
+    return compiled(ruleName).overrides.matching(forms.canonical(identity));
+  }
+
+  /**
    * When the overrides of a rule last applied to a call, in seconds since the epoch, in the order
    * of {@link Rule#overrides}; 0 for one that did not since these rules are in force.
    */

@@ -7,6 +7,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.atomic.AtomicLongArray;
+import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -79,6 +80,22 @@ final class SpecialTerms {
     }
     noteApplied(best);
     return all.get(best);
+  }
+
+  /** The positions of all overrides that match a caller, also of those that have ended. */
+  int[] matching(Identity caller) {
+    Who.Addresses addresses = new Who.Addresses(caller);
+    return IntStream.concat(
+            exact.stream().flatMapToInt(each -> exactly(each, caller)),
+            Arrays.stream(others).filter(position -> who.get(position).holds(caller, addresses)))
+        .sorted()
+        .toArray();
+  }
+
+  private static IntStream exactly(Exact each, Identity caller) {
+    List<String> values = each.first.valuesOf(caller);
+    int[] positions = values == null ? null : each.positions.get(values);
+    return positions == null ? IntStream.empty() : Arrays.stream(positions);
   }
 
   private int firstExact(Identity caller, InstantSource clock) {

@@ -171,6 +171,23 @@ final class MemoryData implements SharedData {
   }
 
   @Override
+  public CompletionStage<Boolean> putBack(String map, Entries entries) {
+    return done(
+        () -> {
+          SharedData.check(map, entries);
+          Versioned now = maps.computeIfAbsent(map, unknown -> new Versioned());
+          if (now.version >= entries.version()) {
+            return false;
+          }
+          now.values.clear();
+          now.values.putAll(entries.values());
+          now.version = entries.version();
+          changes = Math.max(changes, now.version);
+          return true;
+        });
+  }
+
+  @Override
   public CompletionStage<Boolean> announce(
       String group, String member, String value, Duration ttl) {
     return done(

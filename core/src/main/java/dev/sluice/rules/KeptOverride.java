@@ -36,7 +36,7 @@ public record KeptOverride(
     check("by", by, 256);
     check("reason", reason, Bounds.LONGEST_REASON);
     check("override", text, LONGEST_TEXT);
-    if (!id.matches("[A-Za-z0-9_-]+")) {
+    if (!isId(id)) {
       throw InvalidValueException.of("id", "'" + id + "'", "letters, digits, '-' and '_'");
     }
   }
@@ -55,8 +55,14 @@ public record KeptOverride(
    */
   public Rule.Special in(Rule itsRule, Rules rules) {
     Rule.Special special = RuleFiles.parseOverride("override " + id, text, itsRule, rules);
-    Rule unused =
-        itsRule.toBuilder().override(special.when(), special.until(), special.terms()).build();
+    // By itself: with thousands of others, checking each would take long.
+    Rule alone =
+        Rule.builder(itsRule.name())
+            .by(itsRule.by())
+            .terms(itsRule.terms())
+            .override(special.when(), special.until(), special.terms())
+            .build();
+    Rules unused = Rules.open(List.of(alone), rules.facets().values());
     return special;
   }
 
@@ -68,6 +74,21 @@ public record KeptOverride(
             .orElseThrow()
         + "\n"
         + text;
+  }
+
+  /** Something that is stored among the overrides and was not written by Sluice. */
+  public static KeptOverride foreign(String id) {
+    return new KeptOverride(id, "", Instant.EPOCH, "", "", "");
+  }
+
+  /** Whether it is not an override that Sluice wrote; such a one has no effect. */
+  public boolean isForeign() {
+    return rule.isEmpty();
+  }
+
+  /** Whether a text can be the id of an override. */
+  public static boolean isId(String text) {
+    return text.matches("[A-Za-z0-9_-]{1,64}");
   }
 
   /** Reads the stored form; empty if it is something else. */

@@ -252,8 +252,8 @@ final class RuleReader {
 
   /** Whether a call could have a value; reports an error if none could, warns if few could. */
   private boolean isComparable(Section values, String facet, int line, String value) {
-    if (!facetNames.isEmpty() && !facets.containsKey(facet)) {
-      return true; // unknown or unreadable, which was reported before
+    if (!facetNames.isEmpty() && !facetNames.contains(facet)) {
+      return true; // unknown, which was reported before
     }
     Facet known = facets.get(facet);
     boolean secret = known != null && known.secret();

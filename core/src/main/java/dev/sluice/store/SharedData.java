@@ -22,6 +22,9 @@ public interface SharedData {
   /** The most characters of a value. */
   int LONGEST_VALUE = 262_144;
 
+  /** The most characters of a map that is put back, which takes one request. */
+  int LARGEST_MAP = 16_777_216;
+
   /** The most members of a group. */
   int MOST_MEMBERS = 256;
 
@@ -59,8 +62,17 @@ public interface SharedData {
   /** All entries of a map, with its version. */
   CompletionStage<Entries> entries(String map);
 
-  /** The version of a map: another one after every change; 0 if the map does not exist. */
+  /** The version of a map: a higher one after every change; 0 if the map does not exist. */
   CompletionStage<Long> version(String map);
+
+  /**
+   * Puts a map back as it was, unless the store has the same version or a newer one. For a store
+   * that lost it; removing the last entry of a map leaves its version.
+   *
+   * @return whether it was put back
+   * @throws IllegalArgumentException if it has more than {@link #LARGEST_MAP} characters
+   */
+  CompletionStage<Boolean> putBack(String map, Entries entries);
 
   /** The entries of a map at some version. */
   record Entries(long version, Map<String, String> values) {
@@ -118,6 +130,19 @@ public interface SharedData {
     /** Whether a text has the form of an id. */
     public static boolean isId(String text) {
       return text.matches("\\d{1,16}-\\d{1,16}");
+    }
+  }
+
+  /** Throws if a map is too large to be put back; for implementations. */
+  static void check(String map, Entries entries) {
+    long size = 0;
+    for (Map.Entry<String, String> each : entries.values().entrySet()) {
+      check(map, each.getValue());
+      size += each.getKey().length() + each.getValue().length();
+    }
+    if (size > LARGEST_MAP) {
+      throw new IllegalArgumentException(
+          "%s: %,d characters (expected: at most %,d)".formatted(map, size, LARGEST_MAP));
     }
   }
 

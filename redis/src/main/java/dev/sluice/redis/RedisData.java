@@ -33,7 +33,8 @@ final class RedisData implements SharedData, AutoCloseable {
    * Each name is one key, or two in one slot:  s2:data:{overrides}
    *
    *   value   a string with a TTL
-   *   map     a hash; the field "" is its version, the microsecond of its last change
+   *   map     a hash; the field "" is its version, the microsecond of its last change, or one more
+   *           than the version before if the clock of Redis was set back
    *   group   a hash of values, and at "!until" a sorted set of the members by their end
    *   log     a stream
    *
@@ -62,10 +63,18 @@ final class RedisData implements SharedData, AutoCloseable {
           return 1
           """;
 
+  /** A version has up to 16 digits: a number of Lua holds those exactly. */
+  private static final String LAST_VERSION =
+      """
+      local last = redis.call('HGET', KEYS[1], '') or ''
+      last = #last <= 16 and string.match(last, '^%d+$') and tonumber(last) or 0
+      """;
+
   private static final String VERSION =
       """
       local now = redis.call('TIME')
-      redis.call('HSET', KEYS[1], '', now[1] .. string.format('%06d', now[2]))
+      local version = math.max(now[1] * 1000000 + now[2], last + 1)
+      redis.call('HSET', KEYS[1], '', string.format('%.0f', version))
       return 1
       """;
 
@@ -77,6 +86,9 @@ final class RedisData implements SharedData, AutoCloseable {
               and redis.call('HLEN', KEYS[1]) > tonumber(ARGV[3]) then
             return 0
           end
+          """
+          + LAST_VERSION
+          + """
           redis.call('HSET', KEYS[1], '', 0, ARGV[1], ARGV[2])
           """
           + VERSION;
@@ -85,9 +97,26 @@ final class RedisData implements SharedData, AutoCloseable {
       OURS
           + """
           ours(KEYS[1], 'hash')
+          """
+          + LAST_VERSION
+          + """
           if redis.call('HDEL', KEYS[1], ARGV[1]) == 0 then return 0 end
           """
           + VERSION;
+
+  private static final String PUT_BACK =
+      OURS
+          + """
+          ours(KEYS[1], 'hash')
+          """
+          + LAST_VERSION
+          + """
+          if last >= tonumber(ARGV[1]) then return 0 end
+          redis.call('DEL', KEYS[1])
+          redis.call('HSET', KEYS[1], '', ARGV[1])
+          for i = 2, #ARGV, 2 do redis.call('HSET', KEYS[1], ARGV[i], ARGV[i + 1]) end
+          return 1
+          """;
 
   private static final String NOW =
       """
@@ -290,7 +319,21 @@ final class RedisData implements SharedData, AutoCloseable {
   }
 
   private static long number(@Nullable String version) {
-    return version == null || !version.matches("\\d{1,18}") ? 0 : Long.parseLong(version);
+    return version == null || !version.matches("\\d{1,16}") ? 0 : Long.parseLong(version);
+  }
+
+  @Override
+  public CompletionStage<Boolean> putBack(String map, Entries entries) {
+    SharedData.check(map, entries);
+    List<String> arguments = new ArrayList<>(List.of(Long.toString(entries.version())));
+    entries
+        .values()
+        .forEach(
+            (key, value) -> {
+              arguments.add(key);
+              arguments.add(value);
+            });
+    return run(PUT_BACK, List.of(key(map)), arguments);
   }
 
   @Override

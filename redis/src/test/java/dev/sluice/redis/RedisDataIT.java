@@ -129,6 +129,24 @@ class RedisDataIT {
   }
 
   @Test
+  void aClockThatWasSetBackRaisesTheVersionOfAMapAllTheSame() {
+    try (RedisProcess redis = RedisProcess.start(RedisProcess.newest());
+        Store store = RedisStore.connect(redis.uri())) {
+      SharedData data = store.sharedData();
+      String future = "4000000000000000"; // in 2096
+      redis.command("HSET", "s2:data:{map}", "", future);
+
+      data.putEntry("map", "a", "1", 9).toCompletableFuture().join();
+      long put = data.version("map").toCompletableFuture().join();
+      data.removeEntry("map", "a").toCompletableFuture().join();
+      long removed = data.version("map").toCompletableFuture().join();
+
+      assertThat(put).isEqualTo(Long.parseLong(future) + 1);
+      assertThat(removed).isEqualTo(Long.parseLong(future) + 2);
+    }
+  }
+
+  @Test
   void everythingButMapsHasATtl() {
     try (RedisProcess redis = RedisProcess.start(RedisProcess.newest());
         Store store = RedisStore.connect(redis.uri())) {

@@ -160,6 +160,53 @@ class CommandsTest {
   }
 
   @Test
+  void overridesAreSetListedAndRemoved() {
+    Ended none = remote("overrides", "list");
+    Ended set =
+        remote(
+            "overrides",
+            "set",
+            "SecureLogin",
+            "login=eve",
+            "--limit",
+            "5 per 1h",
+            "--limit",
+            "9 per 1d",
+            "--until",
+            "2030-01-01T00:00:00Z",
+            "--reason",
+            "ticket 4711",
+            "--id",
+            "eve-1");
+    Ended check = remote("check", "SecureLogin", "login=eve");
+    Ended list = remote("overrides", "list", "--matching", "4711");
+    Ended others = remote("overrides", "list", "--matching", "4712");
+    Ended json = remote("overrides", "list", "--json");
+    Ended wrong = remote("overrides", "set", "SecureLogn", "login=eve", "--limit", "5 per 1h");
+    Ended bad = remote("overrides", "set", "SecureLogin", "login=eve", "--limit", "none");
+    Ended removed = remote("overrides", "remove", "eve-1");
+    Ended again = remote("overrides", "remove", "eve-1");
+
+    assertThat(none).isEqualTo(new Ended(0, "there are no overrides\n", ""));
+    String row =
+        "eve-1  SecureLogin  login=eve  5 per 1h, 9 per 1d  2030-01-01T00:00:00Z  \\S+ +admin"
+            + "  ticket 4711\n";
+    assertThat(set.status()).as(set.err()).isZero();
+    assertThat(set.out()).startsWith("ID     RULE ").containsPattern(row);
+    assertThat(check.out()).contains("5 per 1h", "9 per 1d");
+    assertThat(list.out()).containsPattern(row);
+    assertThat(others.out()).isEqualTo("there are no overrides\n");
+    assertThat(json.out()).contains("\"reason\" : \"ticket 4711\"");
+    assertThat(wrong.status()).isEqualTo(1);
+    assertThat(wrong.err()).contains("did you mean 'SecureLogin'?");
+    assertThat(bad.status()).isEqualTo(1);
+    assertThat(bad.err()).contains("none");
+    assertThat(removed).isEqualTo(new Ended(0, "removed\n", ""));
+    assertThat(again).isEqualTo(new Ended(3, "there is no override eve-1\n", ""));
+    assertThat(remote("check", "SecureLogin", "login=eve").out()).doesNotContain("9 per 1d");
+  }
+
+  @Test
   void theReceiptKeyIsRotated() {
     assertThat(remote("receipts", "rotate")).isEqualTo(new Ended(0, "rotated\n", ""));
   }

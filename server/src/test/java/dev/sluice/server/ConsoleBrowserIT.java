@@ -35,7 +35,10 @@ class ConsoleBrowserIT {
         apiKey: {header: X-Api-Key, secret: true}
       rules:
         SignIn: {by: [login], limit: 2 per 10m, lock: 30m}
-        Search: {by: [member], limit: 2 per 1h}
+        Search:
+          by: [member]
+          limit: 2 per 1h
+          overrides: [{when: {member: zoe}, limit: 3 per 1h}]
         Api: {by: [apiKey], limit: 1000 per 1h}
       """;
 
@@ -216,6 +219,45 @@ class ConsoleBrowserIT {
     browser.awaitText(".audit-card tbody tr", "eve");
 
     assertThat(browser.requests()).noneMatch(request -> request.contains(key));
+  }
+
+  @Test
+  void aClientHasTheOverridesOfTheRuleFileWithoutButtons() {
+    String css = "section:has(#card-overrides) tbody tr";
+    browser.go("client?identity=member%3Dzoe");
+    browser.awaitText(css, "3 per 1h");
+
+    assertThat(browser.text(css)).contains("Search", "zoe", "in the rule file", "in force");
+    assertThat(browser.text(css)).doesNotContain("Remove", "never");
+  }
+
+  @Test
+  void anEntryThatSluiceDidNotWriteIsShownAsSkippedAndCanBeRemoved() {
+    redis.command("HSET", "s2:data:{overrides}", "foreign", "nobody knows");
+    redis.command(
+        "HSET",
+        "s2:data:{overrides}",
+        "shape",
+        "1 Search rita -\n{\"when\": {\"member\": \"zoe\"}, \"limits\": {\"x\": null}}");
+    one.send(
+        one.admin("PUT", "/v1/overrides/good")
+            .method(
+                "PUT",
+                HttpRequest.BodyPublishers.ofString(
+                    "{\"rule\": \"Api\", \"when\": {\"apiKey\": \"k\"}, \"limit\": \"5 per 1h\"}")));
+
+    browser.go("overrides");
+
+    browser.awaitText(".overrides-card tbody tr", "Sluice did not write it");
+    assertThat(browser.text(".overrides-card")).contains("5 per 1h", "skipped", "in force");
+    for (String id : List.of("foreign", "shape", "good")) {
+      browser.click(".overrides-card", "Remove the override " + id);
+      browser.click("dialog", "Remove");
+      browser.awaitTrue(
+          id + " is gone",
+          "return document.querySelector(arguments[0]) === null",
+          "[aria-label='Remove the override %s']".formatted(id));
+    }
   }
 
   private static String tile(String name) {

@@ -23,9 +23,9 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
-import java.util.Collections;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.Flow;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
@@ -452,7 +452,7 @@ class ConsoleTest {
     assertThat(List.of(passes("key-1"), passes("key-1"), passes("key-1")))
         .containsExactly(true, true, false);
     String wanted =
-        "{\"rule\": \"Api\", \"when\": {\"apiKey\": \"key-1\"}, \"limits\": [\"5 per 1h\"], \"reason\": \"=1+1\"}";
+        "{\"rule\": \"Api\", \"when\": {\"apiKey\": \"key-1\"}, \"limits\": [\"5 per 1h\"], \"reason\": \"ticket 4711\"}";
 
     Sluice.Answer made = change("PUT", "overrides", wanted, cookie);
 
@@ -469,7 +469,7 @@ class ConsoleTest {
     assertThat(everything).contains(id, "sha256:", "5 per 1h").doesNotContain("key-1");
     assertThat(get("audit/export?format=csv", cookie).response().body())
         .startsWith("at,who,action,rule,identity,before,after\r\n")
-        .contains("\"override made\"");
+        .contains("\"override made\"", "ticket 4711");
 
     assertThat(change("DELETE", "overrides/" + id, "", cookie).json().path("removed").asBoolean())
         .isTrue();
@@ -587,7 +587,7 @@ class ConsoleTest {
     alone();
     String cookie = cookie(Sluice.TOKEN);
     HttpClient client = HttpClient.newHttpClient();
-    List<String> seen = Collections.synchronizedList(new ArrayList<>());
+    List<String> seen = new CopyOnWriteArrayList<>();
     CompletableFuture<Void> stream =
         client
             .sendAsync(

@@ -3,6 +3,7 @@ package dev.sluice.server;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.redis.testing.RedisProcess;
+import dev.sluice.rules.Until;
 import dev.sluice.server.api.ReceiptKeys;
 import dev.sluice.server.health.Meters;
 import dev.sluice.store.Store;
@@ -113,6 +114,33 @@ class SharedIT {
 
   private static Sluice.Answer settle(Sluice sluice, String receipt) {
     return sluice.post("/v1/settle", "{\"receipt\":\"" + receipt + "\",\"cost\":0}");
+  }
+
+  @Test
+  void anOverrideOfOneIsInForceOnTheOtherWithinASecond() throws Exception {
+    try (RedisProcess redis = RedisProcess.start(RedisProcess.newest());
+        Sluice one = service(redis);
+        Sluice two = service(redis)) {
+      String body =
+          "{\"rule\":\"SecureLogin\",\"when\":{\"login\":\"dan\"},\"limit\":\"7 per 1h\"}";
+
+      Sluice.Answer made =
+          one.send(
+              one.admin("PUT", "/v1/overrides/dan")
+                  .method("PUT", HttpRequest.BodyPublishers.ofString(body)));
+      Until.within(Duration.ofSeconds(1), "made", () -> limits(two, "dan").contains("7 per 1h"));
+      one.send(one.admin("DELETE", "/v1/overrides/dan"));
+      Until.within(Duration.ofSeconds(1), "gone", () -> !limits(two, "dan").contains("7 per 1h"));
+
+      assertThat(made.status()).as(made.response().body()).isEqualTo(200);
+    }
+  }
+
+  private static String limits(Sluice sluice, String login) {
+    return sluice
+        .send(sluice.admin("GET", "/v1/accounts/SecureLogin?login=" + login))
+        .response()
+        .body();
   }
 
   @Test

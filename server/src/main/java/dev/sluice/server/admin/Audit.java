@@ -51,6 +51,7 @@ public final class Audit {
   private static final int PAGE = 1_000;
   private static final int DEFAULT_PAGE = 100;
   private static final String RULES_CHANGED = "rules changed";
+  private static final int LONGEST_SHORTENED = 4_000;
 
   private final SharedData data;
 
@@ -158,20 +159,37 @@ public final class Audit {
     return append(source, RULES_CHANGED, "", "", before, after);
   }
 
-  private CompletionStage<Void> append(String... words) {
-    String text = Stream.of(words).map(Percent::encode).collect(Collectors.joining(" "));
+  private CompletionStage<Void> append(
+      String who, String action, String rule, String identity, String before, String after) {
+    String whole = joined(who, action, rule, identity, before, after);
+    String text =
+        whole.length() <= SharedData.LONGEST_VALUE
+            ? whole
+            : joined(who, action, rule, "", shortened(before), shortened(after));
     return data.append(TRAIL, List.of(text), MOST, TTL);
   }
 
-  private void keep(String... words) {
+  private void keep(
+      String who, String action, String rule, String identity, String before, String after) {
     var unused =
-        append(words)
+        append(who, action, rule, identity, before, after)
             .whenComplete(
                 (done, error) -> {
                   if (error != null) {
                     LOG.warn("The change is not in the shared audit trail: {}", error.getMessage());
                   }
                 });
+  }
+
+  private static String joined(String... words) {
+    return Stream.of(words).map(Percent::encode).collect(Collectors.joining(" "));
+  }
+
+  /** The begin of a text; nothing says that a change is as short as what is kept of it. */
+  private static String shortened(String text) {
+    return text.codePointCount(0, text.length()) <= LONGEST_SHORTENED
+        ? text
+        : text.substring(0, text.offsetByCodePoints(0, LONGEST_SHORTENED)) + "…";
   }
 
   private static String who(ServiceRequestContext ctx, Operator operator) {

@@ -73,6 +73,11 @@ public final class OperatorData implements SharedData {
   }
 
   @Override
+  public CompletionStage<Boolean> putBack(String map, Entries entries) {
+    return aside(data.putBack(map, entries));
+  }
+
+  @Override
   public CompletionStage<Long> version(String map) {
     return aside(data.version(map));
   }

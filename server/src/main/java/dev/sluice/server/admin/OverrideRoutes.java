@@ -1,9 +1,6 @@
 package dev.sluice.server.admin;
 
-import com.fasterxml.jackson.core.JsonFactory;
 import com.fasterxml.jackson.core.JsonGenerator;
-import com.fasterxml.jackson.core.JsonParser;
-import com.fasterxml.jackson.core.JsonToken;
 import com.linecorp.armeria.common.HttpRequest;
 import com.linecorp.armeria.common.HttpResponse;
 import com.linecorp.armeria.common.HttpStatus;
@@ -11,7 +8,6 @@ import com.linecorp.armeria.server.ServiceRequestContext;
 import dev.sluice.Identity;
 import dev.sluice.Rule;
 import dev.sluice.Rules;
-import dev.sluice.internal.Bounds;
 import dev.sluice.internal.Text;
 import dev.sluice.rules.KeptOverride;
 import dev.sluice.rules.RuleErrors;
@@ -24,22 +20,21 @@ import dev.sluice.server.http.Body;
 import dev.sluice.server.http.Query;
 import dev.sluice.server.http.Replies;
 import java.io.IOException;
-import java.io.StringWriter;
-import java.io.UncheckedIOException;
 import java.security.SecureRandom;
 import java.time.Instant;
 import java.util.HexFormat;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.CompletionStage;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 
 /** The routes of overrides that operators make at run time. */
 public final class OverrideRoutes {
   private static final int PAGE = 1_000;
   private static final int DEFAULT_PAGE = 100;
-  private static final JsonFactory JSON = new JsonFactory();
 
   private final CallerFacets edge;
   private final KeptOverrides overrides;
@@ -57,16 +52,16 @@ public final class OverrideRoutes {
   /** {@code GET /v1/overrides?q=&limit=&after=}: the newest first. */
   public HttpResponse list(ServiceRequestContext ctx, HttpRequest request, Operator operator) {
     String wanted = ctx.queryParam("q") == null ? "" : ctx.queryParam("q").toLowerCase(Locale.ROOT);
-    String after = ctx.queryParam("after");
+    String after = Query.text(ctx, "after");
+    Place place = after == null ? null : Place.read(after);
     int limit = Query.limit(ctx, DEFAULT_PAGE, PAGE);
     List<KeptOverride> matching =
         overrides.all().stream().filter(each -> contains(each, wanted)).toList();
-    int from = 0;
-    if (after != null && !after.isEmpty()) {
-      from = matching.stream().map(KeptOverride::id).toList().indexOf(after) + 1;
-    }
-    List<KeptOverride> page = matching.stream().skip(from).limit(limit).toList();
-    boolean more = from + page.size() < matching.size();
+    List<KeptOverride> behind =
+        place == null ? matching : matching.stream().filter(place::isBefore).toList();
+    List<KeptOverride> page = behind.subList(0, Math.min(limit, behind.size()));
+    String next =
+        page.size() < behind.size() ? Place.of(page.get(page.size() - 1)).toString() : null;
     return HttpResponse.of(
         overrides
             .lastApplied()
@@ -82,10 +77,36 @@ public final class OverrideRoutes {
                           }
                           json.writeEndArray();
                           json.writeNumberField("total", matching.size());
-                          json.writeStringField(
-                              "next", more ? page.get(page.size() - 1).id() : null);
+                          json.writeStringField("next", next);
                         }),
                 ctx.blockingTaskExecutor()));
+  }
+
+  /** A place in the list, also behind an override that has been removed since. */
+  private record Place(Instant created, String id) {
+    private static final Pattern FORM = Pattern.compile("(-?\\d{1,18})\\.([A-Za-z0-9_-]{1,64})");
+
+    static Place of(KeptOverride override) {
+      return new Place(override.created(), override.id());
+    }
+
+    static Place read(String text) {
+      Matcher matcher = FORM.matcher(text);
+      if (!matcher.matches()) {
+        throw new BadInput(
+            "after: %s (expected: the next of another page)".formatted(Text.quoted(text)));
+      }
+      return new Place(Instant.ofEpochMilli(Long.parseLong(matcher.group(1))), matcher.group(2));
+    }
+
+    boolean isBefore(KeptOverride override) {
+      return KeptOverrides.isBehind(override, created, id);
+    }
+
+    @Override
+    public String toString() {
+      return created.toEpochMilli() + "." + id;
+    }
   }
 
   private static boolean contains(KeptOverride each, String wanted) {
@@ -96,46 +117,51 @@ public final class OverrideRoutes {
   }
 
   /** Writes the members of an override. */
-  public void write(JsonGenerator json, KeptOverride each, Map<String, Instant> applied)
+  private void write(JsonGenerator json, KeptOverride each, Map<String, Instant> applied)
       throws IOException {
     json.writeStringField("id", each.id());
     json.writeStringField("rule", each.rule());
     json.writeStringField("by", each.by());
     json.writeStringField("created", each.created().toString());
     json.writeStringField("reason", each.reason());
-    copyMembers(each.text(), json);
+    Rule.Special special = overrides.special(each.id());
+    if (OverrideText.isOurs(each.text())) {
+      OverrideText.copyMembers(each.text(), json);
+    } else if (special != null) {
+      RuleJson.write(json, special, edge.limiter().rules());
+    } else {
+      json.writeObjectFieldStart("when");
+      json.writeEndObject();
+    }
     Instant last = applied.get(each.id());
     json.writeStringField("applied", last == null ? null : last.toString());
     json.writeStringField("skipped", overrides.whyUnused(each.id()));
   }
 
-  private static void copyMembers(String text, JsonGenerator json) throws IOException {
-    try (JsonParser parser = JSON.createParser(text)) {
-      parser.nextToken();
-      while (parser.nextToken() == JsonToken.FIELD_NAME) {
-        json.copyCurrentStructure(parser);
+  /** When overrides last applied, by their ids. */
+  public CompletionStage<Map<String, Instant>> lastApplied() {
+    return overrides.lastApplied();
+  }
+
+  /**
+   * Writes the overrides for a client, as elements of an array: those of operators, then those of
+   * the rule file, which have no id.
+   */
+  public void writeFor(
+      JsonGenerator json, Identity identity, Map<String, Instant> applied, int most)
+      throws IOException {
+    List<KeptOverrides.Match> all = overrides.matching(identity);
+    for (KeptOverrides.Match match : all.subList(0, Math.min(most, all.size()))) {
+      json.writeStartObject();
+      if (match.kept().isPresent()) {
+        write(json, match.kept().get(), applied);
+      } else {
+        json.writeStringField("rule", match.rule());
+        RuleJson.write(json, match.special(), edge.limiter().rules());
+        json.writeBooleanField("file", true);
       }
+      json.writeEndObject();
     }
-  }
-
-  /** The overrides that name some of the facets of an identity, with the same values. */
-  public List<KeptOverride> of(Identity identity) {
-    return overrides.inForce(
-        when ->
-            when.entrySet().stream()
-                .allMatch(
-                    facet -> {
-                      String value = identity.facet(facet.getKey());
-                      return value != null && sameValue(facet.getValue(), value);
-                    }));
-  }
-
-  private static boolean sameValue(String wanted, String value) {
-    return wanted.equals(value)
-        || (Identity.isShownHash(wanted)
-            && value.length() > 1
-            && wanted.endsWith(value.substring(1))
-            && value.charAt(0) == '\u0002');
   }
 
   /** {@code PUT /v1/overrides}: makes an override with a new id. */
@@ -171,12 +197,7 @@ public final class OverrideRoutes {
       throw new BadInput(List.of(CheckRequest.unknown(request.rule(), rules)), true);
     }
     KeptOverride override = checked(request, rule, rules, operator, id);
-    String before =
-        overrides.all().stream()
-            .filter(each -> each.id().equals(id))
-            .map(KeptOverride::text)
-            .findFirst()
-            .orElse("none");
+    String before = overrides.find(id).map(OverrideText::audited).orElse("none");
     return overrides
         .put(override)
         .thenApply(
@@ -188,19 +209,31 @@ public final class OverrideRoutes {
                         .formatted(KeptOverride.MOST));
               }
               audit.log(
-                  ctx, operator, action, rule.name(), Identity.none(), before, override.text());
+                  ctx,
+                  operator,
+                  action,
+                  rule.name(),
+                  OverrideText.identity(override.text()),
+                  before,
+                  OverrideText.audited(override));
               return Replies.ok(json -> write(json, override, Map.of()));
             });
   }
 
-  private static KeptOverride checked(
+  private KeptOverride checked(
       OverrideRequest request, Rule rule, Rules rules, Operator operator, String id) {
     try {
       // Checked as it came, so that messages show what was sent; kept without secrets.
       RuleFiles.parseOverride("override", request.terms(Map.of()), rule, rules);
       String text = request.terms(rules.withoutSecrets(request.when()));
       KeptOverride override =
-          new KeptOverride(id, rule.name(), Instant.now(), operator.name(), request.reason(), text);
+          new KeptOverride(
+              id,
+              rule.name(),
+              overrides.created(edge.limiter().clock().instant()),
+              operator.name(),
+              request.reason(),
+              text);
       Rule.Special unused = override.in(rule, rules);
       return override;
     } catch (RuleErrors errors) {
@@ -215,8 +248,7 @@ public final class OverrideRoutes {
   /** {@code DELETE /v1/overrides/{id}}. */
   public HttpResponse remove(ServiceRequestContext ctx, HttpRequest request, Operator operator) {
     String id = String.valueOf(ctx.pathParam("id"));
-    KeptOverride known =
-        overrides.all().stream().filter(each -> each.id().equals(id)).findFirst().orElse(null);
+    Optional<KeptOverride> known = overrides.find(id);
     return HttpResponse.of(
         overrides
             .remove(id)
@@ -227,95 +259,14 @@ public final class OverrideRoutes {
                         ctx,
                         operator,
                         "override removed",
-                        known == null ? "" : known.rule(),
-                        Identity.none(),
-                        known == null ? "" : known.text(),
+                        known.map(KeptOverride::rule).orElse(""),
+                        known
+                            .map(each -> OverrideText.identity(each.text()))
+                            .orElse(Identity.none()),
+                        known.map(OverrideText::audited).orElse(""),
                         "none");
                   }
                   return Replies.ok(json -> json.writeBooleanField("removed", done));
                 }));
-  }
-
-  /** The body of a request for an override. */
-  private record OverrideRequest(
-      String rule, String reason, Map<String, String> when, String original) {
-    private static final List<String> OWN =
-        List.of("id", "rule", "reason", "by", "created", "applied", "skipped");
-
-    static OverrideRequest parse(byte[] body) {
-      String rule = "";
-      String reason = "";
-      Map<String, String> when = new LinkedHashMap<>();
-      StringWriter kept = new StringWriter();
-      try (JsonParser parser = JSON.createParser(body);
-          JsonGenerator json = JSON.createGenerator(kept)) {
-        if (parser.nextToken() != JsonToken.START_OBJECT) {
-          throw new BadInput("body: not a JSON object (expected: {\"rule\": …, \"when\": …})");
-        }
-        json.writeStartObject();
-        while (parser.nextToken() == JsonToken.FIELD_NAME) {
-          String name = parser.currentName();
-          if (name.equals("when") && parser.nextToken() == JsonToken.START_OBJECT) {
-            readWhen(parser, when);
-          } else if (OWN.contains(name)) {
-            JsonToken value = parser.nextToken();
-            if (value != JsonToken.VALUE_STRING && value != JsonToken.VALUE_NULL) {
-              throw new BadInput(name + ": not a text (expected: a text)");
-            }
-            String text = parser.getValueAsString("");
-            rule = name.equals("rule") ? text : rule;
-            reason = name.equals("reason") ? text : reason;
-            parser.skipChildren();
-          } else if (!name.equals("when")) {
-            json.copyCurrentStructure(parser);
-          }
-        }
-        json.writeEndObject();
-      } catch (IOException e) {
-        throw new BadInput("body: not well-formed (expected: JSON)");
-      }
-      if (rule.isEmpty()) {
-        throw new BadInput("rule: missing (expected: the name of a rule)");
-      }
-      if (reason.length() > Bounds.LONGEST_REASON || !Text.isPrintable(reason)) {
-        throw new BadInput(
-            "reason: %,d characters (expected: at most %d, no control characters)"
-                .formatted(reason.length(), Bounds.LONGEST_REASON));
-      }
-      return new OverrideRequest(rule, reason, when, kept.toString());
-    }
-
-    private static void readWhen(JsonParser parser, Map<String, String> when) throws IOException {
-      while (parser.nextToken() == JsonToken.FIELD_NAME) {
-        String facet = parser.currentName();
-        if (parser.nextToken().isScalarValue()) {
-          when.put(facet, parser.getValueAsString(""));
-        } else {
-          throw new BadInput("when." + facet + ": not a text (expected: a text)");
-        }
-      }
-    }
-
-    /** The override as in a rule file, with these values, or those of the request if none. */
-    String terms(Map<String, String> values) {
-      StringWriter text = new StringWriter();
-      try (JsonParser parser = JSON.createParser(original);
-          JsonGenerator json = JSON.createGenerator(text)) {
-        json.writeStartObject();
-        json.writeObjectFieldStart("when");
-        for (Map.Entry<String, String> facet : (values.isEmpty() ? when : values).entrySet()) {
-          json.writeStringField(facet.getKey(), facet.getValue());
-        }
-        json.writeEndObject();
-        parser.nextToken();
-        while (parser.nextToken() == JsonToken.FIELD_NAME) {
-          json.copyCurrentStructure(parser);
-        }
-        json.writeEndObject();
-      } catch (IOException e) {
-        throw new UncheckedIOException("text cannot fail to be written", e);
-      }
-      return text.toString();
-    }
   }
 }

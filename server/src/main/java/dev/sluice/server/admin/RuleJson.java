@@ -47,6 +47,18 @@ public final class RuleJson {
     json.writeEndArray();
   }
 
+  /** Writes the members of an override of a rule. Secret values are hashes. */
+  static void write(JsonGenerator json, Rule.Special override, Rules rules) throws IOException {
+    json.writeObjectFieldStart("when");
+    for (Map.Entry<String, String> facet : rules.withoutSecrets(override.when()).entrySet()) {
+      json.writeStringField(facet.getKey(), facet.getValue());
+    }
+    json.writeEndObject();
+    Instant until = override.until();
+    json.writeStringField("until", until == null ? null : until.toString());
+    write(json, override.terms());
+  }
+
   private static void write(JsonGenerator json, Terms terms) throws IOException {
     json.writeArrayFieldStart("limits");
     for (Limit limit : terms.limits()) {

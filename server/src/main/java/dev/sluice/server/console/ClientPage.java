@@ -12,7 +12,6 @@ import dev.sluice.Restriction;
 import dev.sluice.Rule;
 import dev.sluice.Rules;
 import dev.sluice.internal.Durations;
-import dev.sluice.rules.KeptOverride;
 import dev.sluice.server.admin.Operator;
 import dev.sluice.server.admin.OverrideRoutes;
 import dev.sluice.server.http.Query;
@@ -91,8 +90,9 @@ final class ClientPage {
     CompletableFuture<TopClients> top = collector.clients().toCompletableFuture();
     CompletableFuture<List<SampledRefusal>> refusals =
         collector.refusals(SAMPLED_REFUSALS).toCompletableFuture();
+    CompletableFuture<Map<String, Instant>> applied = overrides.lastApplied().toCompletableFuture();
     return HttpResponse.of(
-        CompletableFuture.allOf(locked, top, refusals)
+        CompletableFuture.allOf(locked, top, refusals, applied)
             .thenApplyAsync(
                 done ->
                     Replies.ok(
@@ -103,7 +103,8 @@ final class ClientPage {
                               looks.stream().map(CompletableFuture::join).toList(),
                               locked.join(),
                               top.join(),
-                              refusals.join());
+                              refusals.join(),
+                              applied.join());
                           json.writeNumberField("rules", page.total);
                           json.writeStringField("next", page.next);
                         }),
@@ -135,7 +136,8 @@ final class ClientPage {
       List<Decision> looks,
       List<Restriction> locked,
       TopClients top,
-      List<SampledRefusal> refusals)
+      List<SampledRefusal> refusals,
+      Map<String, Instant> applied)
       throws IOException {
     Set<String> accounts =
         looks.stream()
@@ -150,14 +152,8 @@ final class ClientPage {
       }
     }
     json.writeEndArray();
-    List<KeptOverride> all = overrides.of(identity);
-    List<KeptOverride> shown = all.subList(0, Math.min(SHOWN_OVERRIDES, all.size()));
     json.writeArrayFieldStart("overrides");
-    for (KeptOverride override : shown) {
-      json.writeStartObject();
-      overrides.write(json, override, Map.of());
-      json.writeEndObject();
-    }
+    overrides.writeFor(json, identity, applied, SHOWN_OVERRIDES);
     json.writeEndArray();
     json.writeArrayFieldStart("refusals");
     for (SampledRefusal refusal :

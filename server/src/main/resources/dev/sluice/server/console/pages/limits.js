@@ -10,7 +10,8 @@ export function limitWords(limit) {
   if (typeof limit !== "object" || limit === null) {
     return String(limit ?? "");
   }
-  const [kind, numbers] = Object.entries(limit)[0] ?? ["", {}];
+  const [kind, given] = Object.entries(limit)[0] ?? ["", null];
+  const numbers = given ?? {};
   return kind === "token-bucket"
     ? `${numbers.capacity} at once, ${numbers.refill} more every ${numbers.per}`
     : [`${numbers.limit} per ${numbers.per}`, numbers.zone ? ` in ${numbers.zone}` : "", numbers.anchor ? ` from ${numbers.anchor}` : "",

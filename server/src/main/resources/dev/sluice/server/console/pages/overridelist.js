@@ -5,20 +5,20 @@ import { removeOverride, setOverride, whenChips } from "./dialogs.js";
 import { limitText, millis, serverNow } from "./format.js";
 import { limitWords } from "./limits.js";
 
-/** The terms of an override in words. */
+/** The terms of an override in words. One that is skipped can have any form. */
 export function terms(one) {
   const words = [];
-  for (const limit of one.limits ?? (one.limit ? [one.limit] : [])) {
+  for (const limit of [one.limits ?? one.limit ?? []].flat()) {
     words.push(limitText(limitWords(limit)));
   }
   if (one.lock !== undefined && one.lock !== null) {
     const locks = [one.lock].flat();
     words.push(locks.length === 0 || locks[0] === "none" ? "no lock" : `lock ${locks.join(", then ")}`);
   }
-  if (one.lockOn) {
+  if (one.lockOn && !one.file) {
     words.push(`lock on ${one.lockOn}`);
   }
-  if (one.countDenied !== undefined && one.countDenied !== null) {
+  if (one.file ? one.countDenied : one.countDenied !== undefined && one.countDenied !== null) {
     words.push(one.countDenied ? "refused calls count" : "refused calls do not count");
   }
   return words;
@@ -42,13 +42,14 @@ export function overrideTable({ rows, caption, empty, mayChange, done, withRule 
       { name: "Terms", cell: (one) => el("ul", { class: "terms" }, terms(one).map((words) => el("li", {}, foreign(words)))) },
       { name: "State", cell: state },
       { name: "Ends in", number: true, cell: (one) => countdown(one.until, "ended") },
-      { name: "Last applied", number: true, cell: (one) => since(one.applied) },
-      { name: "Made", class: "text", cell: (one) => el("span", { class: "stack" }, el("span", {}, foreign(one.by ?? "–"), " ", el("span", { class: "muted" }, since(one.created))),
-        one.reason ? el("span", { class: "muted" }, foreign(one.reason)) : null) },
-      ...(mayChange ? [{ name: "Change", quiet: true, class: "row-actions", cell: (one) => [
+      { name: "Last applied", number: true, cell: (one) => (one.file ? el("span", { class: "muted", text: "–" }) : since(one.applied)) },
+      { name: "Made", class: "text", cell: (one) => (one.file ? el("span", { class: "muted", text: "in the rule file" })
+        : el("span", { class: "stack" }, el("span", {}, foreign(one.by || "–"), " ", one.by ? el("span", { class: "muted" }, since(one.created)) : null),
+          one.reason ? el("span", { class: "muted" }, foreign(one.reason)) : null)) },
+      ...(mayChange ? [{ name: "Change", quiet: true, class: "row-actions", cell: (one) => (one.file ? null : [
         button("Change", () => setOverride({ given: one }, done), { kind: "small", key: `change ${one.id}`, describe: `Change the override ${one.id}` }),
         button("Remove", () => removeOverride(one, done), { kind: "small danger-text", key: `remove ${one.id}`, describe: `Remove the override ${one.id}` }),
-      ] }] : []),
+      ]) }] : []),
     ],
   });
 }
