@@ -136,6 +136,9 @@ class RedisAwayIT {
       assertThat(console.get("session").json().path("operator").asText()).isEqualTo("admin");
       assertThat(console.get("overview").json().at("/store/trouble").asText()).contains("Redis");
       assertThat(console.get("rule-names").json().at("/names/0").asText()).isEqualTo("SecureLogin");
+      JsonNode rules = console.get("rules").json();
+      assertThat(rules.at("/rules/0/name").asText()).isEqualTo("SecureLogin");
+      assertThat(rules.path("changesKnown").asBoolean()).isFalse();
       assertThat(console.get("locks").status()).isEqualTo(503);
       assertThat(console.change("PUT", "locks", lock).status()).as("a change").isEqualTo(503);
       assertThat(

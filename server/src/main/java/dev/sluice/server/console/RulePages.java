@@ -21,6 +21,7 @@ import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Locale;
+import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /** The rules in force, in sentences; what changed in them; rules that were refused. */
@@ -28,6 +29,8 @@ final class RulePages {
   private static final int MOST = 200;
   private static final int DEFAULT_PAGE = 50;
   private static final int MOST_CHANGES = 50;
+
+  private static final Optional<List<Audit.Entry>> NOT_KNOWN = Optional.empty();
 
   private final Limiter limiter;
   private final Audit audit;
@@ -69,6 +72,8 @@ final class RulePages {
     return HttpResponse.of(
         audit
             .changesOfRules(MOST_CHANGES)
+            // The rules in force are known also while the store does not answer.
+            .handle((found, error) -> error == null ? Optional.of(found) : NOT_KNOWN)
             .thenApply(
                 changes ->
                     Replies.ok(
@@ -78,7 +83,8 @@ final class RulePages {
                           json.writeNumberField("inForce", rules.size());
                           write(json, page(rules, wanted, after, limit));
                           write(json, failure);
-                          write(json, changes);
+                          json.writeBooleanField("changesKnown", changes.isPresent());
+                          write(json, changes.orElse(List.of()));
                         })));
   }
 

@@ -34,7 +34,9 @@ export function rules(page, params) {
       ? emptyState(q ? "No rule matches" : "There are no rules", [q ? "Search for a part of a name or of a sentence." : "Start the service with --rules FILE."])
       : el("ul", { class: "rule-list" }, found.rules.map((one) => ruleItem(one, rates.get(one.name), open))));
     pages.show({ total: found.total, next: found.next, size: found.rules.length, pageSize: PAGE_SIZE, one: "rule", many: "rules" });
-    fill(changes, found.changes.length === 0
+    fill(changes, !found.changesKnown
+      ? emptyState("Changes cannot be read now", ["The store does not answer. The rules are those in force on this service."])
+      : found.changes.length === 0
       ? emptyState("No change is known", ["When a rule file changes, you see here what changed and when."])
       : el("ol", { class: "changes" }, together(found.changes).map((one) => el("li", {}, el("span", { class: "muted" }, since(one.at), " · ", foreign(one.who), one.times > 1 ? ` · ${count(one.times, "node")}` : ""), el("p", {}, foreign(one.what))))));
   });
