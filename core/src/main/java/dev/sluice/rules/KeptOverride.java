@@ -29,6 +29,8 @@ public record KeptOverride(
   /** The most characters of the text. */
   public static final int LONGEST_TEXT = 16_384;
 
+  private static final Instant LATEST = Instant.parse("9999-12-31T23:59:59Z");
+
   /** Checks the bounds of all texts. */
   public KeptOverride {
     check("id", id, 64);
@@ -101,7 +103,7 @@ public record KeptOverride(
               new KeptOverride(
                   id,
                   decode(words.get(1)),
-                  Instant.ofEpochMilli(Long.parseLong(words.get(0))),
+                  created(words.get(0)),
                   decode(words.get(2)),
                   decode(words.get(3)),
                   stored.substring(end + 1)))
@@ -109,6 +111,14 @@ public record KeptOverride(
     } catch (IllegalArgumentException notOurs) {
       return Optional.empty();
     }
+  }
+
+  private static Instant created(String millis) {
+    Instant created = Instant.ofEpochMilli(Long.parseLong(millis));
+    if (created.isBefore(Instant.EPOCH) || created.isAfter(LATEST)) {
+      throw InvalidValueException.of("created", "'" + millis + "'", "a time until 9999");
+    }
+    return created;
   }
 
   private static String decode(String word) {

@@ -121,6 +121,9 @@ public interface SharedData {
   record Entry(String id, Instant at, String text) {
     /** Whether it was appended after the entry with an id. */
     public boolean isAfter(String otherId) {
+      if (!isId(id) || !isId(otherId)) {
+        return false;
+      }
       String[] own = id.split("-", 2);
       String[] other = otherId.split("-", 2);
       int byTime = Long.compare(Long.parseLong(own[0]), Long.parseLong(other[0]));

@@ -186,7 +186,7 @@ public final class Collector implements AutoCloseable {
       KnownNode first = new KnownNode(summary, now);
       nodes.put(summary.node().id(), first);
       Duration age = Duration.between(summary.node().since(), summary.at());
-      if (age.compareTo(YOUNG) < 0) {
+      if (!age.isNegative() && age.compareTo(YOUNG) < 0) {
         add(summary, Map.of(), Map.of(), first.until().minus(age), first.until());
       }
       return;
@@ -375,8 +375,14 @@ public final class Collector implements AutoCloseable {
     return data.newest(Reporter.REFUSALS, limit, null)
         .thenApply(
             entries -> {
+              // A log that was removed can start again with lower ids.
+              boolean all =
+                  last.isEmpty()
+                      || (!entries.isEmpty()
+                          && !entries.get(0).id().equals(last)
+                          && !entries.get(0).isAfter(last));
               List<SharedData.Entry> fresh =
-                  entries.stream().filter(entry -> last.isEmpty() || entry.isAfter(last)).toList();
+                  entries.stream().filter(entry -> all || entry.isAfter(last)).toList();
               return new Refusals(
                   fresh.stream()
                       .map(entry -> SampledRefusal.read(entry.text()))

@@ -11,6 +11,7 @@ import java.util.List;
  * @param version of Sluice
  * @param since when it started
  * @param rules how many rules are in force on it
+ * @param rulesVersion a hash of those rules; empty if it is not known
  * @param rulesFailure why it has refused newer rules; empty if it has not
  * @param trouble why it decides without the store now; empty if it does not
  * @param warnings of its store
@@ -23,6 +24,7 @@ public record NodeInfo(
     String version,
     Instant since,
     int rules,
+    String rulesVersion,
     String rulesFailure,
     String trouble,
     List<String> warnings) {}

@@ -61,7 +61,7 @@ record NodeSummary(
     lines.add("sluice", VERSION);
     lines.add("node", node.host(), node.pid(), node.program(), node.version());
     lines.add("times", node.since().toEpochMilli(), at.toEpochMilli());
-    lines.add("rules", node.rules());
+    lines.add("rules", node.rules(), node.rulesVersion());
     lines.add("failure", cut(node.rulesFailure()));
     lines.add("trouble", cut(node.trouble()));
     node.warnings().stream().limit(10).forEach(warning -> lines.add("warning", cut(warning)));
@@ -104,6 +104,7 @@ record NodeSummary(
             reading.version,
             Instant.ofEpochMilli(reading.since),
             (int) Math.min(Integer.MAX_VALUE, reading.rules),
+            reading.rulesVersion,
             reading.failure,
             reading.trouble,
             List.copyOf(reading.warnings));
@@ -126,6 +127,7 @@ record NodeSummary(
     private long since;
     private long at;
     private long rules;
+    private String rulesVersion = "";
     private String failure = "";
     private String trouble = "";
     private final List<String> warnings = new ArrayList<>();
@@ -147,7 +149,10 @@ record NodeSummary(
           since = Lines.number(words, 1);
           at = Lines.number(words, 2);
         }
-        case "rules" -> rules = Lines.number(words, 1);
+        case "rules" -> {
+          rules = Lines.number(words, 1);
+          rulesVersion = Lines.word(words, 2);
+        }
         case "failure" -> failure = Lines.word(words, 1);
         case "trouble" -> trouble = Lines.word(words, 1);
         case "warning" -> warnings.add(Lines.word(words, 1));

@@ -1,8 +1,10 @@
 package dev.sluice.traffic;
 
 import dev.sluice.RuleSource;
+import dev.sluice.Rules;
 import dev.sluice.internal.Daemon;
 import dev.sluice.internal.Stages;
+import dev.sluice.rules.RuleVersion;
 import dev.sluice.store.SharedData;
 import dev.sluice.store.Store;
 import java.net.InetAddress;
@@ -59,6 +61,8 @@ public final class Reporter implements AutoCloseable {
   private final ScheduledExecutorService thread = Daemon.scheduled("sluice-reports");
   private final AtomicBoolean sharing = new AtomicBoolean();
   private volatile @Nullable RuleSource rules;
+  private @Nullable Rules hashed;
+  private String rulesVersion = "";
   private volatile long complainedNanos = System.nanoTime() - COMPLAINT_PAUSE.toNanos();
 
   private Reporter(Traffic traffic, Store store, String program, InstantSource clock) {
@@ -126,7 +130,9 @@ public final class Reporter implements AutoCloseable {
       String id = traffic.node();
       CompletableFuture<?> unused =
           CompletableFuture.allOf(
-                  data.announce(NODES, id, summary().text(), TTL).toCompletableFuture(),
+                  data.announce(NODES, id, summary().text(), TTL)
+                      .thenAccept(Reporter::checkAdmitted)
+                      .toCompletableFuture(),
                   data.announce(CLIENTS, id, clients(), TTL).toCompletableFuture(),
                   data.get(WATCHING)
                       .thenAccept(watching -> traffic.watched(watching.isPresent()))
@@ -141,6 +147,13 @@ public final class Reporter implements AutoCloseable {
     } catch (RuntimeException e) {
       sharing.set(false);
       complain(e);
+    }
+  }
+
+  private static void checkAdmitted(boolean admitted) {
+    if (!admitted) {
+      throw new IllegalStateException(
+          "%d nodes report already, which is the most".formatted(SharedData.MOST_MEMBERS));
     }
   }
 
@@ -171,10 +184,21 @@ public final class Reporter implements AutoCloseable {
             version(),
             since,
             known == null ? 0 : known.rules().size(),
+            known == null ? "" : version(known.rules()),
             known == null ? "" : known.failure().map(RuleSource.Failure::message).orElse(""),
             store.trouble().orElse(""),
             store.warnings());
     return NodeSummary.of(node, traffic, clock.instant());
+  }
+
+  /** Computed once for the same rules: there can be thousands of overrides in them. */
+  @SuppressWarnings("ReferenceEquality") // a source returns the same object until its rules change
+  private synchronized String version(Rules now) {
+    if (now != hashed) {
+      rulesVersion = RuleVersion.of(now).version();
+      hashed = now;
+    }
+    return rulesVersion;
   }
 
   private String clients() {

@@ -449,5 +449,12 @@ class CollectorTest {
     assertThat(second.newestFirst()).hasSize(3).allMatch(each -> each.node().equals("b"));
     assertThat(third.newestFirst()).isEmpty();
     assertThat(third.last()).isEqualTo(second.last());
+    assertThat(
+            collector
+                .refusalsAfter("4000000000000-1", 200) // of a log that is gone
+                .toCompletableFuture()
+                .join()
+                .newestFirst())
+        .hasSize(5);
   }
 }

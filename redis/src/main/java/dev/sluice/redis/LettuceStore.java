@@ -366,12 +366,13 @@ final class LettuceStore implements Store {
 
   @Override
   public RuleSource rules(RuleSource source) {
+    KeptOverrides kept = overrides;
+    RuleSource inForce = kept == null ? source : kept.over(source);
     Reporter reports = reporter;
     if (reports != null) {
-      reports.rules(source);
+      reports.rules(inForce);
     }
-    KeptOverrides kept = overrides;
-    return kept == null ? source : kept.over(source);
+    return inForce;
   }
 
   @Override

@@ -63,11 +63,12 @@ final class RedisData implements SharedData, AutoCloseable {
           return 1
           """;
 
-  /** A version has up to 16 digits: a number of Lua holds those exactly. */
+  /** A version is below 2^53: a number of Lua holds those exactly. Sluice writes no higher ones. */
   private static final String LAST_VERSION =
       """
       local last = redis.call('HGET', KEYS[1], '') or ''
       last = #last <= 16 and string.match(last, '^%d+$') and tonumber(last) or 0
+      if last >= 9007199254740992 then last = 0 end
       """;
 
   private static final String VERSION =
@@ -155,7 +156,7 @@ final class RedisData implements SharedData, AutoCloseable {
           local found = {}
           for _, name in ipairs(redis.call('ZRANGEBYSCORE', KEYS[2], '(' .. now, '+inf')) do
             local value = redis.call('HGET', KEYS[1], name)
-            if value then
+            if value and #value <= 1048576 then -- longer ones are not ours
               found[#found + 1] = name
               found[#found + 1] = value
             end
@@ -319,7 +320,8 @@ final class RedisData implements SharedData, AutoCloseable {
   }
 
   private static long number(@Nullable String version) {
-    return version == null || !version.matches("\\d{1,16}") ? 0 : Long.parseLong(version);
+    long number = version == null || !version.matches("\\d{1,16}") ? 0 : Long.parseLong(version);
+    return number < 1L << 53 ? number : 0;
   }
 
   @Override
@@ -387,7 +389,11 @@ final class RedisData implements SharedData, AutoCloseable {
 
   private static Entry entry(StreamMessage<String, String> message) {
     String id = message.getId();
-    long millis = Long.parseLong(id.substring(0, id.indexOf('-')));
-    return new Entry(id, Instant.ofEpochMilli(millis), message.getBody().getOrDefault(TEXT, ""));
+    return Entry.isId(id)
+        ? new Entry(
+            id,
+            Instant.ofEpochMilli(Long.parseLong(id.substring(0, id.indexOf('-')))),
+            message.getBody().getOrDefault(TEXT, ""))
+        : new Entry(id, Instant.EPOCH, ""); // Redis makes no such ids by itself
   }
 }

@@ -147,6 +147,45 @@ class RedisDataIT {
   }
 
   @Test
+  void aVersionThatSluiceNeverWritesIsNone() {
+    try (RedisProcess redis = RedisProcess.start(RedisProcess.newest());
+        Store store = RedisStore.connect(redis.uri())) {
+      SharedData data = store.sharedData();
+      for (String foreign : List.of("9007199254740992", "9999999999999999", "99999999999999999")) {
+        redis.command("HSET", "s2:data:{map}", "", foreign);
+
+        assertThat(data.version("map").toCompletableFuture().join()).as(foreign).isZero();
+        data.putEntry("map", "a", foreign, 9).toCompletableFuture().join();
+
+        long version = data.version("map").toCompletableFuture().join();
+        assertThat(version).as(foreign).isBetween(1L, (1L << 53) - 1);
+        data.putEntry("map", "a", foreign, 9).toCompletableFuture().join();
+        assertThat(data.version("map").toCompletableFuture().join()).isGreaterThan(version);
+      }
+    }
+  }
+
+  @Test
+  void hugeIdsAndValuesOfOthersHurtNobody() {
+    try (RedisProcess redis = RedisProcess.start(RedisProcess.newest());
+        Store store = RedisStore.connect(redis.uri())) {
+      SharedData data = store.sharedData();
+      Duration minute = Duration.ofMinutes(1);
+      data.append("log", List.of("ours"), 9, minute).toCompletableFuture().join();
+      redis.command("XADD", "s2:data:{log}", "18446744073709551615-1", "t", "x");
+      data.announce("group", "a", "ours", minute).toCompletableFuture().join();
+      redis.command("HSET", "s2:data:{group}", "big", "x".repeat(2 << 20));
+      redis.command("ZADD", "s2:data:{group}!until", "+inf", "big");
+
+      List<SharedData.Entry> log = data.newest("log", 9, null).toCompletableFuture().join();
+
+      assertThat(log).extracting(SharedData.Entry::text).containsExactly("", "ours");
+      assertThat(log.get(1).isAfter(log.get(0).id())).isFalse();
+      assertThat(data.members("group").toCompletableFuture().join()).isEqualTo(Map.of("a", "ours"));
+    }
+  }
+
+  @Test
   void everythingButMapsHasATtl() {
     try (RedisProcess redis = RedisProcess.start(RedisProcess.newest());
         Store store = RedisStore.connect(redis.uri())) {

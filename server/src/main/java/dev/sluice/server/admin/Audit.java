@@ -5,6 +5,7 @@ import com.linecorp.armeria.common.HttpData;
 import com.linecorp.armeria.common.HttpHeaderNames;
 import com.linecorp.armeria.common.HttpRequest;
 import com.linecorp.armeria.common.HttpResponse;
+import com.linecorp.armeria.common.HttpResponseWriter;
 import com.linecorp.armeria.common.HttpStatus;
 import com.linecorp.armeria.common.MediaType;
 import com.linecorp.armeria.common.ResponseHeaders;
@@ -17,7 +18,6 @@ import dev.sluice.server.http.Query;
 import dev.sluice.server.http.Replies;
 import dev.sluice.store.SharedData;
 import java.io.IOException;
-import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -26,6 +26,7 @@ import java.util.Locale;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.Executor;
 import java.util.function.Predicate;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
@@ -49,9 +50,13 @@ public final class Audit {
   static final Duration TTL = Duration.ofDays(400);
 
   private static final int PAGE = 1_000;
+  private static final int EXPORT_PAGE = 200;
+  private static final String CSV_HEAD = "at,who,action,rule,identity,before,after\r\n";
   private static final int DEFAULT_PAGE = 100;
   private static final String RULES_CHANGED = "rules changed";
-  private static final int LONGEST_SHORTENED = 4_000;
+
+  /** Of a text in an entry, as it is kept. */
+  private static final int LONGEST_WORD = 2_048;
 
   private final SharedData data;
 
@@ -161,11 +166,14 @@ public final class Audit {
 
   private CompletionStage<Void> append(
       String who, String action, String rule, String identity, String before, String after) {
-    String whole = joined(who, action, rule, identity, before, after);
     String text =
-        whole.length() <= SharedData.LONGEST_VALUE
-            ? whole
-            : joined(who, action, rule, "", shortened(before), shortened(after));
+        joined(
+            shortened(who),
+            action,
+            rule,
+            Percent.encode(identity).length() <= LONGEST_WORD ? identity : "",
+            shortened(before),
+            shortened(after));
     return data.append(TRAIL, List.of(text), MOST, TTL);
   }
 
@@ -185,11 +193,21 @@ public final class Audit {
     return Stream.of(words).map(Percent::encode).collect(Collectors.joining(" "));
   }
 
-  /** The begin of a text; nothing says that a change is as short as what is kept of it. */
+  /** The begin of a text, so that ten thousand entries have a size that is known. */
   private static String shortened(String text) {
-    return text.codePointCount(0, text.length()) <= LONGEST_SHORTENED
-        ? text
-        : text.substring(0, text.offsetByCodePoints(0, LONGEST_SHORTENED)) + "…";
+    if (Percent.encode(text).length() <= LONGEST_WORD) {
+      return text;
+    }
+    StringBuilder begin = new StringBuilder();
+    int length = 0;
+    for (int letter : text.codePoints().toArray()) {
+      length += Percent.encode(Character.toString(letter)).length();
+      if (length > LONGEST_WORD) {
+        break;
+      }
+      begin.appendCodePoint(letter);
+    }
+    return begin + "…";
   }
 
   private static String who(ServiceRequestContext ctx, Operator operator) {
@@ -256,36 +274,93 @@ public final class Audit {
       throw new BadInput("format: %s (expected: csv or json)".formatted(Text.quoted(format)));
     }
     boolean csv = format.equals("csv");
-    return HttpResponse.of(
-        find(wanted(ctx), MOST, null)
-            .thenApply(
-                found ->
-                    HttpResponse.of(
-                        ResponseHeaders.builder(HttpStatus.OK)
-                            .contentType(csv ? MediaType.CSV_UTF_8 : MediaType.JSON)
-                            .add(
-                                HttpHeaderNames.CONTENT_DISPOSITION,
-                                "attachment; filename=\"sluice-audit." + format + "\"")
-                            .add(HttpHeaderNames.CACHE_CONTROL, "no-store")
-                            .build(),
-                        HttpData.wrap(
-                            (csv ? csv(found) : json(found)).getBytes(StandardCharsets.UTF_8)))));
+    HttpResponseWriter response = HttpResponse.streaming();
+    response.write(
+        ResponseHeaders.builder(HttpStatus.OK)
+            .contentType(csv ? MediaType.CSV_UTF_8 : MediaType.JSON)
+            .add(
+                HttpHeaderNames.CONTENT_DISPOSITION,
+                "attachment; filename=\"sluice-audit." + format + "\"")
+            .add(HttpHeaderNames.CACHE_CONTROL, "no-store")
+            .build());
+    String wanted = wanted(ctx);
+    ctx.clearRequestTimeout();
+    new Export(
+            response,
+            ctx.blockingTaskExecutor(),
+            csv,
+            entry -> wanted.isEmpty() || entry.contains(wanted))
+        .from(null);
+    return response;
   }
 
-  private static String csv(List<Entry> entries) {
-    return entries.stream()
-        .map(Entry::csv)
-        .collect(
-            Collectors.joining("\r\n", "at,who,action,rule,identity,before,after\r\n", "\r\n"));
-  }
+  /** A file that is written page by page, as fast as it is read. */
+  private final class Export {
+    private final HttpResponseWriter response;
+    private final Executor executor;
+    private final boolean csv;
+    private final Predicate<Entry> wanted;
+    private boolean begun;
+    private boolean any;
+    private int seen;
 
-  private static String json(List<Entry> entries) {
-    return Replies.arrayText(
-        json -> {
-          for (Entry entry : entries) {
-            entry.write(json);
-          }
-        });
+    Export(HttpResponseWriter response, Executor executor, boolean csv, Predicate<Entry> wanted) {
+      this.response = response;
+      this.executor = executor;
+      this.csv = csv;
+      this.wanted = wanted;
+    }
+
+    void from(@Nullable String before) {
+      var unused =
+          data.newest(TRAIL, EXPORT_PAGE, before)
+              .thenAccept(this::write)
+              .exceptionally(
+                  error -> {
+                    response.close(error);
+                    return null;
+                  });
+    }
+
+    private void write(List<SharedData.Entry> page) {
+      StringBuilder text = new StringBuilder();
+      if (!begun) {
+        text.append(csv ? CSV_HEAD : "[");
+      }
+      List<Entry> entries =
+          page.stream().map(Entry::read).flatMap(Optional::stream).filter(wanted).toList();
+      if (csv) {
+        entries.forEach(entry -> text.append(entry.csv()).append("\r\n"));
+      } else if (!entries.isEmpty()) {
+        text.append(any ? "," : "").append(json(entries));
+        any = true;
+      }
+      begun = true;
+      seen += page.size();
+      boolean last = page.size() < EXPORT_PAGE || seen >= MOST;
+      if (last && !csv) {
+        text.append(']');
+      }
+      boolean open = response.tryWrite(HttpData.ofUtf8(text));
+      if (last) {
+        response.close();
+      } else if (open) {
+        String next = page.get(page.size() - 1).id();
+        var unused = response.whenConsumed().thenRunAsync(() -> from(next), executor);
+      }
+    }
+
+    /** The elements of an array, without its brackets. */
+    private static String json(List<Entry> entries) {
+      String array =
+          Replies.arrayText(
+              json -> {
+                for (Entry entry : entries) {
+                  entry.write(json);
+                }
+              });
+      return array.substring(1, array.length() - 1);
+    }
   }
 
   /** The newest changes of rules. */

@@ -3,6 +3,7 @@ package dev.sluice.server.admin;
 import dev.sluice.RuleSource;
 import dev.sluice.Rules;
 import dev.sluice.internal.Daemon;
+import dev.sluice.rules.RuleVersion;
 import dev.sluice.store.SharedData;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -41,6 +42,7 @@ public final class RuleChanges implements AutoCloseable {
   private final SharedData data;
   private final ScheduledExecutorService thread = Daemon.scheduled("sluice-rule-changes");
   private @Nullable Rules noted;
+  private Optional<Noted> last = Optional.empty();
 
   private RuleChanges(RuleSource source, String name, Audit audit, SharedData data) {
     this.source = source;
@@ -85,12 +87,14 @@ public final class RuleChanges implements AutoCloseable {
       return;
     }
     Noted now = Noted.of(RuleVersion.of(rules));
-    Optional<Noted> before = await(data.get(key())).flatMap(Noted::read);
+    // A store that lost its data is no reason to lose a change that this service has seen.
+    Optional<Noted> before = await(data.get(key())).flatMap(Noted::read).or(() -> last);
     if (before.isPresent() && !before.get().version.equals(now.version)) {
       await(audit.rulesChanged(name, inWords(before.get().size), now.changesSince(before.get())));
     }
     await(data.put(key(), now.toString(), Audit.TTL));
     noted = rules;
+    last = Optional.of(now);
   }
 
   private String key() {

@@ -29,13 +29,14 @@ import org.slf4j.LoggerFactory;
 final class LiveStream implements AutoCloseable {
   /*
    * One thread makes each event once and gives it to all streams. A stream whose reader is slower
-   * than that is closed, so nothing piles up; its page connects again. A stream ends with its
-   * session.
+   * than that misses events, so nothing piles up. After ten seconds it is closed, and its page
+   * connects again. A stream ends with its session.
    */
   static final int MOST = 100;
 
   private static final Logger LOG = LoggerFactory.getLogger(LiveStream.class);
   private static final Duration PAUSE = Duration.ofSeconds(1);
+  private static final Duration SLOWEST = Duration.ofSeconds(10);
   private static final int MOST_REFUSALS = 200;
 
   private final Collector collector;
@@ -51,6 +52,7 @@ final class LiveStream implements AutoCloseable {
     private final HttpResponseWriter response;
     private final Supplier<CompletionStage<Boolean>> session;
     private volatile boolean busy;
+    private volatile long sentNanos;
 
     Stream(HttpResponseWriter response, Supplier<CompletionStage<Boolean>> session) {
       this.response = response;
@@ -70,11 +72,15 @@ final class LiveStream implements AutoCloseable {
                   });
     }
 
-    /** Sends an event, unless the one before is still under way. */
+    /** Sends an event, unless the one before is still under way. Returns whether it goes on. */
     boolean send(HttpData event) {
-      if (busy || !response.isOpen()) {
+      if (!response.isOpen()) {
         return false;
       }
+      if (busy) {
+        return System.nanoTime() - sentNanos < SLOWEST.toNanos();
+      }
+      sentNanos = System.nanoTime();
       busy = true;
       boolean sent = response.tryWrite(event);
       var unused = response.whenConsumed().thenRun(() -> busy = false);

@@ -99,6 +99,7 @@ final class OverviewJson {
     json.writeStringField("version", node.version());
     json.writeStringField("since", node.since().toString());
     json.writeNumberField("rules", node.rules());
+    json.writeStringField("rulesVersion", node.rulesVersion());
     json.writeStringField(
         "rulesFailure", node.rulesFailure().isEmpty() ? null : node.rulesFailure());
     json.writeNumberField("decisionsPerSecond", traffic.decisionsPerSecond());

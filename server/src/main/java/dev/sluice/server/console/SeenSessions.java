@@ -52,6 +52,12 @@ final class SeenSessions {
     }
   }
 
+  /** Whether a session was ended here. The store may still have it, if it did not answer then. */
+  synchronized boolean isEnded(String hash) {
+    Seen known = byHash.get(hash);
+    return known != null && known.kept.equals(ENDED);
+  }
+
   /** What the store had for a session a short time ago. */
   synchronized Optional<String> find(String hash) {
     return Optional.ofNullable(byHash.get(hash))

@@ -106,6 +106,7 @@ final class Sessions {
 
   private CompletionStage<Optional<Kept>> kept(RequestHeaders headers) {
     return shown(headers)
+        .filter(hash -> !seen.isEnded(hash))
         .map(this::ask)
         .orElse(CompletableFuture.completedFuture(Optional.empty()))
         .thenApply(this::going);

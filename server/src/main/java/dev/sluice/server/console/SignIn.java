@@ -18,6 +18,7 @@ import java.time.Instant;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import org.jspecify.annotations.Nullable;
 
 /** Signing in to the console and out again. */
 final class SignIn {
@@ -78,7 +79,20 @@ final class SignIn {
                 HttpResponse.of(
                     sessions
                         .remove(request.headers())
-                        .thenApply(ended -> withCookie(Sessions.cookie("", isSecure(ctx))))));
+                        .handle((ended, error) -> signedOut(ctx, error))));
+  }
+
+  /** The browser forgets the session also if the store could not be told. */
+  private HttpResponse signedOut(ServiceRequestContext ctx, @Nullable Throwable error) {
+    String cookie = Sessions.cookie("", isSecure(ctx));
+    return error == null
+        ? withCookie(cookie)
+        : Replies.problem(
+                HttpStatus.SERVICE_UNAVAILABLE,
+                "the store does not answer: the session is over here, and on other services when it"
+                    + " is signed out there or ends")
+            .mapHeaders(
+                headers -> headers.toBuilder().add(HttpHeaderNames.SET_COOKIE, cookie).build());
   }
 
   private static HttpResponse withCookie(String cookie) {

@@ -7,6 +7,7 @@ import dev.sluice.RuleSource;
 import dev.sluice.Rules;
 import dev.sluice.memory.MemoryStore;
 import dev.sluice.rules.RuleFiles;
+import dev.sluice.rules.RuleVersion;
 import dev.sluice.rules.Until;
 import dev.sluice.server.WatchedData;
 import dev.sluice.store.SharedData;
@@ -128,6 +129,20 @@ class RuleChangesTest {
     changes.look();
 
     assertThat(noted()).hasSize(1);
+  }
+
+  @Test
+  void aChangeAfterTheStoreLostItsDataIsNoted() throws Exception {
+    Source source = new Source(FIRST);
+    RuleChanges changes = node(source);
+    String key = "rules:" + AdminToken.sha256("rules.yaml").substring(0, 16);
+    assertThat(shared.remove(key).toCompletableFuture().join()).isTrue();
+    source.become(SECOND);
+
+    changes.look();
+
+    assertThat(noted())
+        .containsExactly("rules.yaml: 2 rules -> 2 rules: Api changed, New added, Search removed");
   }
 
   @Test

@@ -10,6 +10,7 @@ import dev.sluice.Rule;
 import dev.sluice.Rules;
 import dev.sluice.Terms;
 import dev.sluice.rules.RuleFiles;
+import dev.sluice.rules.RuleVersion;
 import dev.sluice.server.Program;
 import java.nio.file.Files;
 import java.nio.file.Path;

@@ -108,7 +108,18 @@ class SessionsTest {
     assertThat(join(sessions.remove(request))).isTrue();
     data.off();
 
-    assertNoAnswer(sessions.reader(request));
+    assertThat(isOperator(sessions.reader(request))).isFalse();
+  }
+
+  @Test
+  void aSessionThatWasEndedWhileTheStoreDidNotAnswerStaysEnded() {
+    RequestHeaders request = begin();
+    data.off();
+    assertNoAnswer(sessions.remove(request));
+    data.on();
+
+    assertThat(isOperator(sessions.operator(request))).isFalse();
+    assertThat(isOperator(sessions.reader(request))).isFalse();
   }
 
   @Test
@@ -122,7 +133,7 @@ class SessionsTest {
     join(ended);
     data.off();
 
-    assertNoAnswer(sessions.reader(request));
+    assertThat(isOperator(sessions.reader(request))).isFalse();
   }
 
   @Test
