@@ -87,14 +87,14 @@ public final class Service implements AutoCloseable {
     this.doorkeeper = new Doorkeeper(operators, certificates, settings.client(), settings.clock());
     this.keys = keys;
     this.overrides = KeptOverrides.follow(store.sharedData(), UUID.randomUUID().toString());
-    Limiter.Builder limiting =
-        Limiter.builder(store, overrides.over(rules)).listener(meters).owning();
+    RuleSource inForce = overrides.over(rules);
+    Limiter.Builder limiting = Limiter.builder(store, inForce).listener(meters).owning();
     this.reporter =
         settings.reports() && store.listener().isEmpty()
             ? Reporter.start(Traffic.create(), store, "service")
             : null;
     if (reporter != null) {
-      reporter.rules(rules);
+      reporter.rules(inForce);
       limiting.listener(reporter.traffic());
     }
     this.limiter = limiting.build();

@@ -392,6 +392,10 @@ class ConsoleTest {
         .isEqualTo(3);
     assertThat(overview.path("nodes")).hasSize(1);
     assertThat(overview.path("nodes").get(0).path("program").asText()).isEqualTo("service");
+    assertThat(overview.path("nodes").get(0).path("rulesVersion").asText())
+        .as("the version of the rules is that of the page of rules")
+        .isEqualTo(get("rules", cookie).json().path("version").asText())
+        .hasSize(8);
     assertThat(overview.path("limits").get(0).path("denied").asLong()).isEqualTo(3);
     assertThat(get("clients?sort=refused", cookie).json().path("clients").get(0).toString())
         .contains("\"identity\":\"login=ann\"", "\"denied\":3");
