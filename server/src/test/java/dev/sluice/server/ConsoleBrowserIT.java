@@ -32,6 +32,7 @@ class ConsoleBrowserIT {
       facets:
         login: caller
         member: caller
+        guest: caller
         apiKey: {header: X-Api-Key, secret: true}
       rules:
         SignIn: {by: [login], limit: 2 per 10m, lock: 30m}
@@ -40,6 +41,7 @@ class ConsoleBrowserIT {
           limit: 2 per 1h
           overrides: [{when: {member: zoe}, limit: 3 per 1h}]
         Api: {by: [apiKey], limit: 1000 per 1h}
+        Watch: {by: [guest], limit: 1 per 1h, mode: shadow}
       """;
 
   @TempDir private static Path profile;
@@ -118,12 +120,12 @@ class ConsoleBrowserIT {
 
     browser.enterToken("not-the-token");
 
-    browser.awaitText("main form [role=alert]", "This token does not fit.");
+    browser.awaitText("main form [role=alert]", "This is not a token of this service.");
     assertThat(browser.text("body")).doesNotContain("Overview", "Audit");
     browser.enterToken(Sluice.TOKEN);
     browser.awaitText("h1", "Overview");
     assertThat(browser.text("header")).contains("admin");
-    assertThat(browser.text("main")).doesNotContain("does not fit");
+    assertThat(browser.text("main")).doesNotContain("not a token");
   }
 
   @Test
@@ -182,7 +184,7 @@ class ConsoleBrowserIT {
     browser.awaitText(".limits-card tbody", "2 per 10m");
     browser.awaitText(".store-card", "Redis");
     browser.awaitText(".store-card", "answers");
-    assertThat(tile("Rules in force")).isEqualTo("3");
+    assertThat(tile("Rules in force")).isEqualTo("4");
     browser.awaitTrue(
         "a chart",
         "return [...document.querySelectorAll('canvas')].length === 2"
@@ -212,6 +214,7 @@ class ConsoleBrowserIT {
       browser.awaitText(".rule-list .rule-name", rule);
     }
     browser.awaitText(".rule-list", "30m");
+    browser.awaitText(".rule-list .rule-first", "At most 1,000 pass in any 1h");
 
     browser.go("audit");
     browser.awaitText(".audit-card tbody tr", "ticket 4711");
@@ -287,7 +290,7 @@ class ConsoleBrowserIT {
 
   @Test
   void numbersMoveByThemselves() {
-    browser.awaitText(".tiles", "in all");
+    browser.awaitText(".tiles", "since start");
     int allowed = inAll("Allowed");
     int denied = inAll("Refused");
 
@@ -319,11 +322,11 @@ class ConsoleBrowserIT {
 
     browser.click(row("login=lou"), "Lift the lock of login=lou for SignIn");
     browser.awaitText("dialog", "Lift this lock?");
-    browser.awaitText("dialog code", "./sluice locks lift SignIn login=lou");
+    browser.awaitText("dialog code", "./sluice locks lift SignIn login=lou --url " + one.url());
     assertThat(passes(two, "SignIn", "login", "lou")).isFalse();
     browser.click("dialog", "Lift the lock");
 
-    browser.awaitText(".toasts", "The lock is lifted.");
+    browser.awaitText(".toasts", "The lock of login=lou is lifted.");
     Until.within(LONG, "the caller is let in", () -> passes(two, "SignIn", "login", "lou"));
     browser.awaitTrue(
         "no row of the caller",
@@ -348,7 +351,7 @@ class ConsoleBrowserIT {
     assertThat(browser.run("return document.querySelector('dialog .warning')")).isNull();
     browser.click("dialog", "Extend");
 
-    browser.awaitText(".toasts", "The lock is extended.");
+    browser.awaitText(".toasts", "The lock of login=lea is extended.");
     assertThat(end(lockOfLea())).isAfter(end(before).plus(Duration.ofMinutes(29)));
     assertThat(lockOfLea().path("since")).isEqualTo(before.path("since"));
   }
@@ -357,7 +360,7 @@ class ConsoleBrowserIT {
   void aLockThatGetsShorterIsNotCalledExtended() {
     useUp(one, "SignIn", "login", "lena");
     browser.go("client?identity=login%3Dlena");
-    browser.click(".accounts-card", "Lock this client for SignIn");
+    browser.click(".accounts-card", "Extend the lock of SignIn");
     browser.awaitText("dialog code", "--for 1h");
     browser.click("dialog", "1 day more");
     browser.awaitText("dialog code", "--for 1d30m");
@@ -365,10 +368,10 @@ class ConsoleBrowserIT {
         "const length = document.querySelector('dialog [pattern]'); length.value = '5m';"
             + " length.dispatchEvent(new Event('input'))");
 
-    browser.awaitText("dialog .warning", "earlier than now: the lock gets shorter.");
-    browser.click("dialog", "Extend");
+    browser.awaitText("dialog .warning", "earlier than without a change: the lock gets shorter.");
+    browser.click("dialog", "Shorten");
 
-    browser.awaitText(".toasts", "The lock ends earlier now.");
+    browser.awaitText(".toasts", "The lock of login=lena ends earlier now.");
   }
 
   private static JsonNode lockOfLea() {
@@ -395,7 +398,7 @@ class ConsoleBrowserIT {
       browser.go("client?identity=member%3Dmo");
       browser.awaitText(".accounts-card", "7 per 1h");
 
-      browser.click(".accounts-card", "Other limits for Search");
+      browser.click(".accounts-card", "Override: other limits for Search");
 
       browser.awaitText("dialog", "In force for this client: 7 per 1h. This client gets 14 per 1h");
       browser.escape();
@@ -411,7 +414,7 @@ class ConsoleBrowserIT {
     browser.awaitText(row("member=bob"), "bob");
     browser.run("window.witness.clicks = 0");
 
-    browser.click(row("member=bob"), "Other limits for member=bob");
+    browser.click(row("member=bob"), "Override: other limits for member=bob");
     browser.awaitText("dialog", "This client gets 4 per 1h.");
     browser.click("dialog", "5×");
     browser.awaitText("dialog", "This client gets 10 per 1h.");
@@ -419,7 +422,7 @@ class ConsoleBrowserIT {
     browser.click("dialog", "Put in force");
 
     Until.within(LONG, "the other service obeys", () -> passes(two, "Search", "member", "bob"));
-    browser.awaitText(".toasts", "The override is in force.");
+    browser.awaitText(".toasts", "The override for member=bob is in force.");
     assertThat(browser.run("return window.witness.clicks")).isEqualTo(3L);
     useUpTo(two, 7);
     assertThat(passes(one, "Search", "member", "bob")).as("ten in all, on both").isFalse();
@@ -428,7 +431,7 @@ class ConsoleBrowserIT {
     browser.awaitText(".overrides-card tbody tr", "in force");
     browser.click(".overrides-card tbody tr:has([title='member=bob']) .row-actions", removal());
     browser.click("dialog", "Remove");
-    browser.awaitText(".toasts", "The override is removed.");
+    browser.awaitText(".toasts", "The override for member=bob is removed.");
     browser.awaitText(".overrides-card", "Nobody has other limits than the rules say");
   }
 
@@ -449,16 +452,99 @@ class ConsoleBrowserIT {
   void aMistakeIsShownInTheDialogAndNothingIsSent() {
     browser.go("locks");
     browser.click(".tools", "Lock a client");
-    browser.type("dialog input[placeholder=SecureLogin]", "Nothing");
-    browser.type("dialog input[placeholder^=login]", "login=zoe");
+    browser.type("dialog input", "login=zoe");
+    choose("Search");
+    browser.click("dialog", "Go on");
+
+    browser.awaitText("dialog [role=alert]", "Search does not count this client");
+    browser.awaitText("dialog [role=alert]", "Search counts each member");
+
+    choose("SignIn");
     browser.click("dialog", "Go on");
     browser.awaitText("dialog h2", "Lock this client");
-    browser.click("dialog", "Lock");
-
-    browser.awaitText("dialog [role=alert]", "Nothing");
-
+    browser.awaitText("dialog .target", "zoe");
     browser.escape();
     browser.awaitTrue("no dialog", "return document.querySelector('dialog') === null");
+  }
+
+  /** Chooses a rule in the dialog. */
+  private static void choose(String rule) {
+    browser.awaitText("dialog select", rule);
+    browser.run("document.querySelector('dialog select').value = arguments[0]", rule);
+  }
+
+  @Test
+  void aShadowRuleKeepsNobodyOut() {
+    assertThat(passes(one, "Watch", "guest", "sam")).isTrue();
+    assertThat(passes(one, "Watch", "guest", "sam")).isTrue();
+    String css = ".accounts-card tbody tr";
+    browser.go("client?identity=guest%3Dsam");
+    browser.awaitText(css, "1 of 1");
+
+    browser.awaitText(css + " .badge.shadow", "shadow");
+    assertThat(browser.text(css + " [data-label='May call in']")).isEqualTo("now");
+    assertThat(
+            browser.run(
+                "return document.querySelector('.accounts-card .refused, .accounts-card .denied')"))
+        .isNull();
+  }
+
+  // ---- Trouble
+  // ------------------------------------------------------------------------------------
+
+  /**
+   * Shows the overview as it is now, but with these changes, and returns the text of an element.
+   */
+  private static String overviewWith(String changes, String css) {
+    browser.awaitText(".nodes-card tbody tr:nth-child(2)", "service");
+    return String.valueOf(
+        browser
+            .driver()
+            .executeAsyncScript(
+                """
+                const [changes, css, done] = arguments;
+                import("/console/api.js").then(({ live }) => {
+                  const now = structuredClone(live.overview);
+                  const { nodes, ...others } = JSON.parse(changes);
+                  Object.assign(now, others, { store: { ...now.store, ...others.store } });
+                  nodes?.forEach((node, at) => Object.assign(now.nodes[at], node));
+                  live.dispatchEvent(new CustomEvent("overview", { detail: now }));
+                  done([...document.querySelectorAll(css)].map((one) => one.textContent).join("|"));
+                });
+                """,
+                changes,
+                css));
+  }
+
+  @Test
+  void theOverviewSaysEachTroubleOnce() {
+    String lost =
+        "{\"store\": {\"trouble\": \"no Redis\"}, \"nodes\": [{\"trouble\": \"no Redis\"}]}";
+
+    assertThat(overviewWith(lost, ".troubles .banner"))
+        .containsOnlyOnce("no Redis")
+        .contains("Each node decides by itself meanwhile");
+    assertThat(overviewWith(lost, ".traffic .note"))
+        .startsWith("this process only, while the store does not answer.");
+    assertThat(overviewWith("{}", ".traffic .note")).startsWith("by every node that reports.");
+    assertThat(overviewWith("{\"rulesFailure\": \"one\\ntwo\"}", ".troubles pre"))
+        .isEqualTo("one|two");
+  }
+
+  @Test
+  void servicesWithOtherRulesAreMarked() {
+    String rules = ".nodes-card [data-label=Rules]";
+
+    assertThat(overviewWith(versions("a1b2c3d4", "a1b2c3d4"), rules))
+        .isEqualTo("4 · a1b2c3d4|4 · a1b2c3d4");
+    assertThat(overviewWith(versions("a1b2c3d4", "00000000"), rules))
+        .isEqualTo("4 · a1b2c3d4 differs|4 · 00000000 differs");
+    assertThat(overviewWith(versions("a1b2c3d4", ""), rules)).isEqualTo("4 · a1b2c3d4|4");
+  }
+
+  private static String versions(String first, String second) {
+    return "{\"nodes\": [{\"rulesVersion\": \"%s\"}, {\"rulesVersion\": \"%s\"}]}"
+        .formatted(first, second);
   }
 
   // ---- Without Redis --------------------------------------------------------------------------
@@ -535,7 +621,7 @@ class ConsoleBrowserIT {
       browser.go("client?identity=login%3Dkim");
       browser.awaitText(".accounts-card", "SignIn");
       awaitNoSideways("client");
-      browser.click(".accounts-card", "Other limits for SignIn");
+      browser.click(".accounts-card", "Override: other limits for SignIn");
       browser.awaitTrue(
           "a dialog within the screen",
           "const box = document.querySelector('dialog[open]')?.getBoundingClientRect();"

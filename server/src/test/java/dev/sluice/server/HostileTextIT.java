@@ -200,6 +200,9 @@ class HostileTextIT {
   void overviewAndRulesShowTheMessageAndTheNames() {
     browser.awaitText(".troubles", TEXTS.get(TEXTS.size() - 1));
     assertThat(missing(texts(".troubles"))).isEmpty();
+    assertThat(browser.run("return document.querySelector('.troubles [data-code=\"U+000A\"]')"))
+        .as("each line stands on its own")
+        .isNull();
     RULE_NAMES.forEach(name -> browser.awaitText(".rules-card table a", name));
     browser.checkNothingStrange("overview");
 

@@ -30,10 +30,11 @@ export function audit(page, params) {
       caption: "Changes by operators and of rules",
       rows: found.entries,
       empty: q ? emptyState("No change matches", ["Search for a part of a name, an action, a rule or a client."])
-        : emptyState("Nothing has been changed yet", ["A lock that is set or lifted, a reset, an override and a new rule file are written here, with who did it."]),
+        : emptyState("The trail is empty", ["A lock that is set or lifted, a reset, an override and a new rule file are written here, with who did it.",
+          "If Redis has lost its data, earlier changes are in the logs of the services."]),
       columns: [
         { name: "At", cell: (one) => moment(one.at) },
-        { name: "Who", cell: (one) => el("span", { class: "stack" }, foreign(one.who), one.address ? el("span", { class: "muted" }, foreign(one.address)) : null) },
+        { name: "Who", cell: (one) => author(one) },
         { name: "What", cell: (one) => foreign(one.action) },
         { name: "Rule and client", cell: (one) => (one.rule || one.identity
           ? el("span", { class: "stack" }, one.rule ? foreign(one.rule) : null, one.identity ? clientLink(one.identity) : null)
@@ -44,6 +45,12 @@ export function audit(page, params) {
     }));
     pages.show({ total: found.total, next: found.next, size: found.entries.length, pageSize: PAGE_SIZE, one: "change", many: "changes" });
   });
+}
+
+/** Who and from where. The address stays on one line. */
+function author({ who, address }) {
+  const [, name, place] = /^(.*) (at \S{1,45})$/s.exec(who ?? "") ?? [null, who, null];
+  return el("span", { class: "stack" }, foreign(name), [place, address].filter(Boolean).map((words) => el("span", { class: "muted place" }, foreign(words))));
 }
 
 const INSTANT = /(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z)/;

@@ -29,8 +29,8 @@ export function client(page, params) {
   const reload = page.every(4_000, async (signal) => {
     const found = await get(path("client", { identity, limit: PAGE_SIZE, after: pages.after }), signal);
     fill(summary, found.calls > 0
-      ? `${number(found.calls)} calls in the last ten minutes, ${number(found.denied)} refused (${percent(Math.min(1, found.denied / found.calls))}).`
-      : "Not among the busiest clients of the last ten minutes.");
+      ? `${number(found.calls)} calls in the last five to ten minutes, ${number(found.denied)} refused (${percent(Math.min(1, found.denied / found.calls))}).`
+      : "Not among the busiest clients of the last five to ten minutes.");
     fill(accounts, accountTable(found.accounts, page.mayChange, () => reload()));
     const shown = new Set(found.accounts.map((one) => one.rule)).size;
     pages.show({ total: found.rules, next: found.next, size: shown, pageSize: PAGE_SIZE, one: "rule", many: "rules" });
@@ -43,6 +43,10 @@ export function client(page, params) {
 function accountTable(accounts, mayChange, done) {
   const at = serverNow();
   const name = (one) => `${one.rule} ${one.identity}`;
+  // A shadow rule refuses nobody, whatever is left.
+  const isShadow = (one) => one.enforced === false;
+  const refuses = (one) => one.remaining <= 0 && !isShadow(one);
+  const now = () => el("span", { class: "muted", text: "now" });
   // An account with several limits has a row for each; only the first has the name and the buttons.
   const first = new Set();
   const rows = accounts.map((one) => {
@@ -57,20 +61,20 @@ function accountTable(accounts, mayChange, done) {
     empty: emptyState("No rule in force counts this client", ["A rule counts a client if the client has all facets of an entry of its by. Look at the rules, or at how the facets are written."],
       el("a", { class: "button", href: "#/rules" }, "Rules")),
     columns: [
-      { name: "Rule", cell: (one) => (one.isFirst ? el("span", { class: "stack" }, el("strong", {}, foreign(one.rule)), chips(one.identity)) : el("span", { class: "sr-only" }, one.rule)) },
+      { name: "Rule", cell: (one) => (one.isFirst ? el("span", { class: "stack" }, el("span", {}, el("strong", {}, foreign(one.rule)), isShadow(one) ? [" ", badge("shadow", "shadow")] : null), chips(one.identity)) : el("span", { class: "sr-only" }, one.rule)) },
       { name: "Limit", class: "limit", cell: (one) => foreign(limitText(one.limit)) },
-      { name: "Used", number: true, cell: (one) => bar(one.used / Math.max(1, one.quota), `${number(one.used)} of ${number(one.quota)}`, one.remaining <= 0 ? "denied" : "allowed") },
-      { name: "Left", number: true, cell: (one) => el("span", { class: one.remaining <= 0 ? "refused" : "", text: number(one.remaining) }) },
-      { name: "May call in", number: true, cell: (one) => (one.retryAfterMs === null ? "never" : one.retryAfterMs > 0 ? countdown(at + one.retryAfterMs, "now") : el("span", { class: "muted", text: "now" })) },
-      { name: "All back in", number: true, cell: (one) => (one.resetAfterMs > 0 ? countdown(at + one.resetAfterMs, "now") : el("span", { class: "muted", text: "now" })) },
+      { name: "Used", number: true, cell: (one) => bar(one.used / Math.max(1, one.quota), `${number(one.used)} of ${number(one.quota)}`, refuses(one) ? "denied" : isShadow(one) && one.remaining <= 0 ? "shadowDenied" : "allowed") },
+      { name: "Left", number: true, cell: (one) => el("span", { class: refuses(one) ? "refused" : "", text: number(one.remaining) }) },
+      { name: "May call in", number: true, cell: (one) => (isShadow(one) ? now() : one.retryAfterMs === null ? "never" : one.retryAfterMs > 0 ? countdown(at + one.retryAfterMs, "now") : now()) },
+      { name: "All back in", number: true, cell: (one) => (one.resetAfterMs > 0 ? countdown(at + one.resetAfterMs, "now") : now()) },
       { name: "Lock", cell: (one) => (one.locked && one.isFirst
         ? el("span", { class: "stack" }, el("span", {}, badge("locked", "bad"), " ", countdown(one.lockedUntil)), one.lockedSince ? el("span", { class: "muted" }, "since ", since(one.lockedSince)) : null, one.reason ? el("span", { class: "muted" }, foreign(one.reason)) : null)
         : el("span", { class: "muted", text: one.isFirst ? "none" : "" })) },
       ...(mayChange ? [{ name: "Change", quiet: true, class: "row-actions", cell: (one) => (one.isFirst ? [
         one.locked ? button("Lift", () => liftLock(one, done), { kind: "small", key: `lift ${name(one)}`, describe: `Lift the lock of ${one.rule}` }) : null,
-        button(one.locked ? "Extend" : "Lock", () => setLock({ ...one, extends: one.locked }, done), { kind: "small", key: `lock ${name(one)}`, describe: `Lock this client for ${one.rule}` }),
+        button(one.locked ? "Extend" : "Lock", () => setLock({ ...one, extends: one.locked }, done), { kind: "small", key: `lock ${name(one)}`, describe: one.locked ? `Extend the lock of ${one.rule}` : `Lock this client for ${one.rule}` }),
         button("Reset", () => resetAccount(one, done), { kind: "small", key: `reset ${name(one)}`, describe: `Reset the account of ${one.rule}` }),
-        button("Override", () => setOverride({ rule: one.rule, identity: one.identity, limits: accounts.filter((other) => name(other) === name(one)) }, done), { kind: "small", key: `override ${name(one)}`, describe: `Other limits for ${one.rule}` }),
+        button("Override", () => setOverride({ rule: one.rule, identity: one.identity, limits: accounts.filter((other) => name(other) === name(one)) }, done), { kind: "small", key: `override ${name(one)}`, describe: `Override: other limits for ${one.rule}` }),
       ] : null) }] : []),
     ],
   });

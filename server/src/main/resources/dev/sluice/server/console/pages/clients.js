@@ -1,4 +1,4 @@
-// Clients: who calls most and who is refused most, in the last ten minutes, over all nodes.
+// Clients: who calls most and who is refused most, in the last five to ten minutes, over all nodes.
 
 import { button, card, choice, clientLink, el, emptyState, fill, searchBox, splitBar, table } from "./dom.js";
 import { get, path } from "./api.js";
@@ -31,7 +31,7 @@ export function clients(page, params) {
       reload();
     }, { submit: openTyped }));
   const note = el("span", {});
-  page.content.append(card("The last ten minutes", { id: "clients-card", note }, list));
+  page.content.append(card("The last five to ten minutes", { id: "clients-card", note }, list));
 
   function show() {
     const part = typed.toLowerCase();
@@ -49,8 +49,8 @@ export function clients(page, params) {
         rows,
         empty: typed !== ""
           ? emptyState("None of the busiest and most refused clients matches", ["To open any client, write its facets in full, such as login=ann or login=ann ip=192.0.2.7, and press Enter."])
-          : sort === "refused" ? emptyState("Nobody was refused in the last ten minutes", ["That is good news. The busiest clients are in the other list."])
-          : emptyState("No client has called in the last ten minutes", ["Calls appear here some seconds after they were decided, from every node that reports."]),
+          : sort === "refused" ? emptyState("Nobody was refused in the last five to ten minutes", ["That is good news. The busiest clients are in the other list."])
+          : emptyState("No client has called in the last five to ten minutes", ["Calls appear here some seconds after they were decided, from every node that reports."]),
         columns: [
           { name: "Client", cell: (one) => clientLink(one.identity) },
           { name: "Calls", number: true, sorted: sort === "busiest" ? "descending" : undefined, cell: (one) => splitBar(one.calls / most, one.calls > 0 ? Math.min(1, one.denied / one.calls) : 0, number(one.calls)) },
@@ -58,7 +58,7 @@ export function clients(page, params) {
           { name: "Share", number: true, cell: (one) => (one.calls > 0 ? percentOne(Math.min(1, one.denied / one.calls)) : "–") },
           ...(isExact ? [] : [{ name: "±", number: true, cell: (one) => el("span", { class: "muted", text: one.error > 0 ? number(one.error) : "exact" }) }]),
           ...(page.mayChange ? [{ name: "Change", quiet: true, class: "row-actions", cell: (one) => [
-            button("Override", () => setOverride({ identity: one.identity }, () => {}), { kind: "small", key: `override ${one.identity}`, describe: `Other limits for ${identityWords(one.identity)}` }),
+            button("Override", () => setOverride({ identity: one.identity }, () => {}), { kind: "small", key: `override ${one.identity}`, describe: `Override: other limits for ${identityWords(one.identity)}` }),
             button("Lock", () => setLock({ identity: one.identity }, () => {}), { kind: "small danger-text", key: `lock ${one.identity}`, describe: `Lock ${identityWords(one.identity)}` }),
           ] }] : []),
         ],

@@ -1,8 +1,8 @@
 // The changes an operator can make. Each says what will happen, and the command that does the same.
 
-import { chips, commandHint, dialog, el, field, fill, foreign, toast } from "./dom.js";
+import { chips, commandHint, dialog, el, field, fill, foreign, problemList, toast } from "./dom.js";
 import { get, path, Problem, put, remove } from "./api.js";
-import { command, duration, facetMap, facets, fullTime, identityText, lengthOf, lengthText, millis, serverNow, typedIdentity } from "./format.js";
+import { command, duration, facetMap, facets, fullTime, identityText, identityWords, lengthOf, lengthText, millis, serverNow, typedIdentity } from "./format.js";
 import { limitOf, limitWords, times } from "./limits.js";
 
 const DURATION = "(?:\\d+(?:ms|s|m|h|d|w))+";
@@ -10,6 +10,9 @@ const DURATION = "(?:\\d+(?:ms|s|m|h|d|w))+";
 function target(rule, identity) {
   return el("p", { class: "target" }, el("strong", {}, foreign(rule)), " ", chips(identity, { whole: true }));
 }
+
+/** Whose account or lock it is, for messages. */
+const whose = (identity) => (facets(identity).some(({ name }) => name === "everyone") ? "everyone" : identityWords(identity));
 
 /** A hint that follows what is in the form. */
 function liveHint(inputs, words) {
@@ -38,7 +41,7 @@ export function liftLock(lock, done) {
       liveHint([keep], () => command("locks", "lift", lock.rule, lock.identity, keep.checked ? "--keep-usage" : ""))],
     submit: async () => {
       await remove(path("locks", { rule: lock.rule, identity: lock.identity, keepUsage: keep.checked ? "true" : null }));
-      toast("The lock is lifted.");
+      toast(`The lock of ${whose(lock.identity)} is lifted.`);
       done();
     },
   });
@@ -53,7 +56,7 @@ export function resetAccount(account, done) {
       commandHint(command("accounts", "reset", account.rule, account.identity))],
     submit: async () => {
       await remove(path("accounts", { rule: account.rule, identity: account.identity }));
-      toast("The account is reset.");
+      toast(`The account of ${whose(account.identity)} is reset.`);
       done();
     },
   });
@@ -64,26 +67,30 @@ const LOCKS = [["10m", "10 minutes"], ["1h", "1 hour"], ["1d", "1 day"], ["7d", 
 
 /**
  * Sets a lock, or extends the one that is there: then it offers the time that is left and half an hour more. Without a
- * rule, the rule is chosen among the client's.
+ * rule, the account is chosen among the client's, or among those given.
  */
-export function setLock({ rule, identity, reason = "", extends: extending = false, until, lockedUntil }, done) {
+export function setLock({ rule, identity, reason = "", extends: extending = false, until, lockedUntil, among }, done) {
   const end = extending ? millis(until ?? lockedUntil) : null;
   const left = end === null ? 0 : Math.max(0, end - serverNow());
   const length = el("input", { type: "text", value: lengthText(left + HALF_AN_HOUR), required: true, pattern: DURATION, autocomplete: "off", title: "A duration such as 30m, 1h30m or 7d" });
   const ends = el("p", { class: "hint", role: "status" });
+  let send = null;
   /** By how much the lock that is there becomes shorter; 0 if it does not. */
   const lost = () => Math.max(0, (end ?? 0) - serverNow() - (lengthOf(length.value.trim()) ?? Infinity));
   const showEnd = () => {
     const wanted = lengthOf(length.value.trim());
     ends.className = lost() > 0 ? "hint warning" : "hint";
+    if (extending && send) {
+      send.textContent = lost() > 0 ? "Shorten" : "Extend";
+    }
     ends.textContent = wanted === null ? ""
-      : `It will end ${fullTime(serverNow() + wanted)}.${end === null ? "" : lost() > 0 ? ` That is ${duration(lost())} earlier than now: the lock gets shorter.` : ` Without a change it ends ${fullTime(end)}.`}`;
+      : `It will end ${fullTime(serverNow() + wanted)}.${end === null ? "" : lost() > 0 ? ` That is ${duration(lost())} earlier than without a change: the lock gets shorter.` : ` Without a change it ends ${fullTime(end)}.`}`;
   };
   length.addEventListener("input", showEnd);
   showEnd();
-  const why = el("input", { type: "text", value: reason, maxlength: "256", autocomplete: "off", placeholder: "ticket 4711" });
-  const rules = accountChoice(identity, rule);
-  dialog({
+  const why = el("input", { type: "text", value: reason, maxlength: "256", autocomplete: "off", placeholder: "such as ticket 4711" });
+  const rules = accountChoice(identity, rule, [], among);
+  const shown = dialog({
     title: extending ? "Extend this lock" : "Lock this client",
     action: extending ? "Extend" : "Lock",
     kind: "danger",
@@ -96,33 +103,39 @@ export function setLock({ rule, identity, reason = "", extends: extending = fals
     submit: async () => {
       const shorter = lost() > 0;
       await put("locks", { rule: rules.rule(), identity: rules.identity(), duration: length.value.trim(), ...(why.value.trim() ? { reason: why.value.trim() } : {}) });
-      toast(!extending ? "The client is locked." : shorter ? "The lock ends earlier now." : "The lock is extended.");
+      const who = whose(rules.identity());
+      toast(!extending ? `The lock of ${who} is set.` : shorter ? `The lock of ${who} ends earlier now.` : `The lock of ${who} is extended.`);
       done();
     },
   });
+  send = shown.querySelector("[type=submit]");
 }
 
 /** A lock for an identity that is typed in. */
 export function newLock(done) {
-  const who = el("input", { type: "text", required: true, autocomplete: "off", spellcheck: "false", placeholder: "login=ann ip=192.0.2.7" });
-  const rule = el("input", { type: "text", required: true, autocomplete: "off", spellcheck: "false", placeholder: "SecureLogin", list: "rule-names" });
+  const who = el("input", { type: "text", required: true, autocomplete: "off", spellcheck: "false", placeholder: "such as login=ann ip=192.0.2.7" });
+  const rule = el("select", { required: true }, el("option", { value: "" }, "Choose a rule"));
+  const trouble = el("div", {});
+  get("rule-names").then(({ names }) => rule.append(...names.map((name) => el("option", { value: name }, name))), (problem) => fill(trouble, problemList(problem)));
   dialog({
     title: "Lock a client",
     action: "Go on",
-    body: [field("Rule", rule), ruleNames(), field("Client", who, "The facets that the rule counts by, each as name=value.")],
+    body: [field("Rule", rule), trouble, field("Client", who, "The facets that the rule counts by, each as name=value.")],
     submit: async () => {
       const identity = typedIdentity(who.value);
       if (identity === null) {
         throw new Problem(400, ["Client: write each facet as name=value, such as login=ann"]);
       }
-      setTimeout(() => setLock({ rule: rule.value.trim(), identity }, done)); // when this dialog is closed
+      const accounts = await accountsIn(rule.value, identity);
+      const [{ limits: [first] }] = accounts;
+      setTimeout(() => setLock(accounts.length > 1 ? { identity, among: accounts } : { ...first, extends: first.locked }, done)); // when this dialog is closed
     },
   });
 }
 
 /** An override for an identity that is typed in. */
 export function newOverride(done) {
-  const who = el("input", { type: "text", required: true, autocomplete: "off", spellcheck: "false", placeholder: "login=ann ip=192.0.2.7" });
+  const who = el("input", { type: "text", required: true, autocomplete: "off", spellcheck: "false", placeholder: "such as login=ann ip=192.0.2.7" });
   dialog({
     title: "Other limits for a client",
     action: "Go on",
@@ -137,14 +150,24 @@ export function newOverride(done) {
   });
 }
 
-function ruleNames() {
-  const list = el("datalist", { id: "rule-names" });
-  get("rule-names").then(({ names }) => fill(list, names.map((name) => el("option", { value: name }))), () => {});
-  return list;
+/** The accounts that a client has in a rule; a Problem if the rule does not count this client. */
+async function accountsIn(rule, identity) {
+  let after = null;
+  do {
+    const found = await get(path("client", { identity, limit: 200, after }));
+    const accounts = accountsOf(found.accounts.filter((one) => one.rule === rule));
+    if (accounts.length > 0) {
+      return accounts;
+    }
+    after = found.next;
+  } while (after);
+  const { rules } = await get(path("rules", { q: rule, limit: 200 }));
+  const counts = rules.find((one) => one.name === rule)?.sentences[0];
+  throw new Problem(400, [`${rule} does not count this client: it needs other facets (see Rules).${counts ? ` ${counts}` : ""}`]);
 }
 
 /** The accounts of a client to choose from: a rule, the part of the identity that it counts by, and the limits of both. */
-function accountChoice(identity, rule, known = []) {
+function accountChoice(identity, rule, known = [], among = null) {
   const select = el("select", {});
   let accounts = [{ rule, identity, limits: known }];
   const chosen = () => accounts[Math.max(0, select.selectedIndex)] ?? { rule: "", identity, limits: [] };
@@ -153,14 +176,19 @@ function accountChoice(identity, rule, known = []) {
     return { ...choice, element: target(rule, identity) };
   }
   const place = el("div", { class: "choose-account" }, el("p", { class: "muted", text: "Looking for the rules of this client…" }));
-  get(path("client", { identity, limit: 200 })).then(({ accounts: found }) => {
-    accounts = accountsOf(found);
+  const show = (found) => {
+    accounts = found;
     fill(select, accounts.map((one) => el("option", {}, `${one.rule}: ${facets(one.identity).map((facet) => facet.name).join("+")}, ${one.limits.map((limit) => limit.limit).join("; ")}`)));
     fill(place, chips(identity, { whole: true }), accounts.length === 0
       ? el("p", { class: "problem", text: "No rule in force counts this client." })
       : field("Rule", select));
     select.dispatchEvent(new Event("change"));
-  }, (problem) => fill(place, el("p", { class: "problem", role: "alert", text: `${problem.heading()} ${problem.message}` })));
+  };
+  if (among) {
+    show(among);
+    return { ...choice, element: place };
+  }
+  get(path("client", { identity, limit: 200 })).then(({ accounts: found }) => show(accountsOf(found)), (problem) => fill(place, el("p", { class: "problem", role: "alert", text: `${problem.heading()} ${problem.message}` })));
   return { ...choice, element: place };
 }
 
@@ -196,7 +224,7 @@ export function setOverride({ rule, identity, limits, given }, done) {
     given?.lock && given.lock !== "none" ? option("same", `as it is: ${[given.lock].flat().join(", then ")}`) : null,
     ["10m", "1h", "1d"].map((one) => option(one, `for ${one}`)));
   const until = el("input", { type: "datetime-local" });
-  const reason = el("input", { type: "text", maxlength: "256", autocomplete: "off", placeholder: "ticket 4711" });
+  const reason = el("input", { type: "text", maxlength: "256", autocomplete: "off", placeholder: "such as ticket 4711" });
   const sizes = presets(factor, [2, 5, 10].map((one) => [one, `${one}×`]));
   const parts = [[field("Times", factor), ["times"]], [sizes, ["times"]], [field("Amount", amount), ["window", "bucket"]], [field("Refill", refill), ["bucket"]], [field("Per", per), ["window", "bucket"]]];
   const result = el("p", { class: "hint" });
@@ -275,7 +303,7 @@ export function setOverride({ rule, identity, limits, given }, done) {
       el("p", { class: "hint", text: "It holds on every node within a second, before the overrides of the rule file. What the client has used stays used." })],
     submit: async () => {
       await put(given ? `overrides/${encodeURIComponent(given.id)}` : "overrides", body());
-      toast("The override is in force.");
+      toast(`The override for ${whose(identityText(body().when))} is in force.`);
       done();
     },
   });
@@ -296,7 +324,7 @@ export function removeOverride(override, done) {
       commandHint(command("overrides", "remove", override.id))],
     submit: async () => {
       await remove(`overrides/${encodeURIComponent(override.id)}`);
-      toast("The override is removed.");
+      toast(`The override for ${whose(identityText(override.when ?? {})) || override.id} is removed.`);
       done();
     },
   });

@@ -1,6 +1,6 @@
 // Builds the page. Text always goes in as text: identities, reasons and rule names are hostile input.
 
-import { facets, fullTime, identityWords, millis, time, ago, duration, serverNow, number } from "./format.js";
+import { facets, fullTime, identityWords, millis, time, ago, duration, serverNow, number, quoted } from "./format.js";
 
 const SVG = "http://www.w3.org/2000/svg";
 
@@ -85,8 +85,10 @@ export function isMarked(parent) {
   return selection !== null && !selection.isCollapsed && parent.contains(selection.anchorNode);
 }
 
+/** A button. What describes it to a screen reader begins with what is seen: people who speak to a computer say that. */
 export function button(label, onClick, { kind = "", icon: drawn, key, title, describe } = {}) {
-  return el("button", { type: "button", class: `button ${kind}`, title, "aria-label": describe, data: key ? { key } : {}, on: { click: onClick } },
+  const named = describe && !describe.startsWith(label) ? `${label}: ${describe}` : describe;
+  return el("button", { type: "button", class: `button ${kind}`, title, "aria-label": named, data: key ? { key } : {}, on: { click: onClick } },
     drawn ? icon(drawn) : null, label);
 }
 
@@ -287,9 +289,13 @@ export function searchBox(label, placeholder, onSearch, { value = "", submit } =
   return el("span", { class: "search" }, icon("search"), input);
 }
 
-/** A command line to copy. Without the right to the clipboard the text is marked, ready to be copied by hand. */
-export function commandHint(line) {
-  const code = el("code", { text: line, tabindex: "0" });
+/** Where commands go by themselves. */
+const DEFAULT_URL = "http://127.0.0.1:8080";
+
+/** A command line to copy, for the service of this page. Without the right to the clipboard the text is marked, ready to be copied by hand. */
+export function commandHint(words) {
+  const line = location.origin === DEFAULT_URL ? words : `${words} --url ${quoted(location.origin)}`;
+  const code = el("code", { text: line });
   return el("div", { class: "command" }, code, button("Copy", () => copy(line, code), { kind: "quiet", icon: "copy", describe: `Copy the command ${line}` }));
 }
 
@@ -310,7 +316,7 @@ const toasts = el("div", { class: "toasts", role: "status", "aria-live": "polite
 export function toast(text, kind = "") {
   document.body.append(toasts);
   toasts.showPopover?.(); // above a dialog that is open
-  const shown = el("p", { class: `toast ${kind}`, text });
+  const shown = el("p", { class: `toast ${kind}` }, foreign(text));
   toasts.append(shown);
   setTimeout(() => shown.remove(), 6_000);
 }

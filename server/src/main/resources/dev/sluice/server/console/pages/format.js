@@ -202,7 +202,8 @@ export function typedIdentity(typed) {
 
 // ---- Commands
 
-const quoted = (word) => (/^[\w.,:=@+/-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`);
+/** A word as a shell reads it. */
+export const quoted = (word) => (/^[\w.,:=@+/-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`);
 
 /** A command line that does the same in a shell. */
 export const command = (...words) => ["./sluice", ...words.filter(Boolean).map((word) => quoted(String(word)))].join(" ");

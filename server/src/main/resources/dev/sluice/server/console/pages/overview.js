@@ -33,6 +33,7 @@ export function overview(page, params) {
   const limitsBody = el("div", {});
   const storeBody = el("div", {});
   const nodesBody = el("div", {});
+  const trafficNote = el("span", { text: trafficWords(null) });
 
   const ruleChoice = el("select", { "aria-label": "Rule of the charts", on: { change: () => {
     rule = ruleChoice.value;
@@ -67,7 +68,7 @@ export function overview(page, params) {
   page.content.classList.add("overview");
   page.content.append(troubles, tiles,
     el("div", { class: "charts" },
-      card("Calls a second", { id: "traffic", note: "by every node that reports. A call counts once for each rule that it names." }, traffic.element),
+      card("Calls a second", { id: "traffic", note: trafficNote }, traffic.element),
       card("Share of refusals", { id: "share", actions: thresholdChoice }, refused.element)),
     el("div", { class: "quarters" },
       card("Busiest rules", { id: "rules-card", note: "in the last 15 minutes" }, rulesBody),
@@ -87,6 +88,7 @@ export function overview(page, params) {
       return;
     }
     update(troubles, troublesOf(now));
+    trafficNote.textContent = trafficWords(now);
     fill(tiles, tilesOf(now, threshold));
     fill(rulesBody, rulesTable(now, wall ? 8 : allRules ? 50 : FEW_RULES, wall),
       !wall && now.rules.length > FEW_RULES ? el("p", { class: "pager" }, el("span", { class: "muted", text: `${number(now.rules.length)} busiest of ${count(now.rulesInForce, "rule")}` }),
@@ -130,15 +132,20 @@ export function overview(page, params) {
 
 // ---- The parts
 
+/** Without the store nobody knows what the other nodes decide. */
+const trafficWords = (now) => `${now?.store?.trouble ? "this process only, while the store does not answer" : "by every node that reports"}. A call counts once for each rule that it names.`;
+
 function troublesOf(now) {
   const found = [];
   if (now.rulesFailure) {
-    found.push(banner("bad", "The latest rules were refused. The rules before them stay in force.", el("p", {}, foreign(now.rulesFailure)), el("a", { href: "#/rules" }, "Rules")));
+    found.push(banner("bad", "The latest rules were refused. The rules before them stay in force.", el("div", { class: "lines" }, now.rulesFailure.split("\n").map((line) => el("pre", {}, foreign(line)))), el("a", { href: "#/rules" }, "Rules")));
   }
   if (now.store?.trouble) {
-    found.push(banner("bad", "The store does not answer as it should.", el("p", {}, foreign(now.store.trouble))));
+    found.push(banner("bad", "The store does not answer as it should.", el("p", {}, foreign(now.store.trouble)),
+      el("p", {}, "Each node decides by itself meanwhile, as its rules say (onStoreFailure). This page shows only this process until the store answers.")));
   }
-  for (const node of now.nodes.filter((one) => one.trouble).slice(0, 3)) {
+  // A node that asks the same store has the same trouble: it is said once.
+  for (const node of now.nodes.filter((one) => one.trouble && one.trouble !== now.store?.trouble).slice(0, 3)) {
     found.push(banner("bad", `Node ${node.host} has trouble.`, el("p", {}, foreign(node.trouble))));
   }
   const warnings = [...new Set([...(now.store?.warnings ?? []), ...now.nodes.flatMap((one) => one.warnings ?? [])])];
@@ -148,21 +155,23 @@ function troublesOf(now) {
   return found;
 }
 
-function tile(name, value, { unit = "", kind = "", note = "", href } = {}) {
-  return el("div", { class: `tile ${kind}` }, el("dt", {}, name),
+function tile(name, value, { unit = "", kind = "", note = "", href, title } = {}) {
+  return el("div", { class: `tile ${kind}`, title }, el("dt", {}, name),
     el("dd", {}, href ? el("a", { href, data: { key: `tile ${name}` } }, value) : value, unit ? el("span", { class: "unit", text: unit }) : null,
       note ? el("span", { class: "tile-note", text: note }) : null));
 }
+
+const SINCE_START = "Since start: since the nodes that are alive started.";
 
 function tilesOf(now, threshold) {
   const { rates, totals } = now;
   const over = now.denialShare > threshold;
   return [
-    tile("Allowed", rate(rates.allowed), { unit: "/s", kind: "allowed", note: `${compact(totals.allowed)} since start` }),
-    tile("Refused", rate(rates.denied), { unit: "/s", kind: "denied", note: `${compact(totals.denied)} since start` }),
-    tile("Uncounted", rate(rates.unmetered), { unit: "/s", kind: "unmetered", note: `${compact(totals.unmetered)} since start` }),
-    tile("Share refused", percent(now.denialShare), { kind: over ? "alarm" : "", note: over ? `above ${percent(threshold)}` : `below ${percent(threshold)}` }),
-    tile("Shadow rules", rate(rates.shadowDenied), { unit: "/s", kind: "shadowDenied", note: "would be refused" }),
+    tile("Allowed", rate(rates.allowed), { unit: "/s", kind: "allowed", note: `${compact(totals.allowed)} since start`, title: `Calls that passed. ${SINCE_START}` }),
+    tile("Refused", rate(rates.denied), { unit: "/s", kind: "denied", note: `${compact(totals.denied)} since start`, title: `Calls that were refused. ${SINCE_START}` }),
+    tile("Uncounted", rate(rates.unmetered), { unit: "/s", kind: "unmetered", note: `${compact(totals.unmetered)} since start`, title: `Uncounted: calls that passed or were refused without being counted, because the store did not answer. ${SINCE_START}` }),
+    tile("Share refused", percent(now.denialShare), { kind: over ? "alarm" : "", note: over ? `above ${percent(threshold)}` : `below ${percent(threshold)}`, title: "The share of all calls that is refused now. The threshold is chosen at the chart." }),
+    tile("Shadow rules", rate(rates.shadowDenied), { unit: "/s", kind: "shadowDenied", note: "would be refused", title: "Calls that shadow rules would have refused. A shadow rule refuses nobody." }),
     tile("Locked now", compact(now.locks), { href: "#/locks", note: now.locks === 1 ? "client" : "clients" }),
     tile("Rules in force", number(now.rulesInForce), { href: "#/rules", kind: now.rulesFailure ? "alarm" : "", note: now.rulesFailure ? "newer ones refused" : "the latest" }),
     tile("Nodes", number(now.nodes.length), { kind: now.nodes.length === 0 ? "alarm" : "", note: now.nodes.length === 0 ? "none reports" : now.nodes.some((one) => one.trouble) ? "alive, with trouble" : "alive" }),
@@ -235,6 +244,8 @@ function storeFacts(now, wall) {
 
 function nodesTable(now, wall) {
   const versions = new Set(now.nodes.map((one) => one.version));
+  const isService = (one) => one.program === "service";
+  const differ = new Set(now.nodes.filter((one) => isService(one) && one.rulesVersion).map((one) => one.rulesVersion)).size > 1;
   return table({
     caption: "Nodes that are alive",
     rows: wall ? now.nodes.slice(0, 6) : now.nodes,
@@ -246,7 +257,9 @@ function nodesTable(now, wall) {
       { name: "Calls/s", number: true, cell: (one) => rate(one.decisionsPerSecond) },
       { name: "Median", number: true, cell: (one) => millisText(one.p50Millis) },
       { name: "p99", number: true, cell: (one) => millisText(one.p99Millis) },
-      { name: "Rules", number: true, cell: (one) => number(one.rules) },
+      { name: "Rules", number: true, cell: (one) => [number(one.rules),
+        one.rulesVersion ? [" · ", el("code", { title: "the version of the rules in force" }, foreign(one.rulesVersion))] : null,
+        differ && isService(one) ? [" ", badge("differs", "warn")] : null] },
       { name: "Started", number: true, cell: (one) => since(one.since) },
     ].filter(({ name }) => !wall || ["Node", "Calls/s", "p99"].includes(name)),
   });

@@ -6,7 +6,7 @@ import { withTimes } from "./audit.js";
 import { count, millis, number, rate } from "./format.js";
 
 const PAGE_SIZE = 50;
-const SAME_CHANGE = 60_000;
+const SAME_CHANGE = 5_000;
 
 export function rules(page, params) {
   let q = params.get("q") ?? "";
@@ -42,20 +42,36 @@ export function rules(page, params) {
   });
 }
 
+/** The sentence that says a limit: of a window, or of a token bucket. What comes back when is left to the whole text. */
+const LIMIT = /^(?:At most [^;]+|Up to [^,]+)/;
+
+/** The limits of a rule in one line, without those of its overrides; the first sentence if there are none. */
+function inShort(sentences) {
+  const end = sentences.indexOf("");
+  const limits = sentences.slice(0, end < 0 ? sentences.length : end).map((words) => LIMIT.exec(words)?.[0]).filter(Boolean);
+  return sentence(limits.length > 0 ? limits.join(" · ") : sentences[0]);
+}
+
+function rateText(rule, now) {
+  if (rule.mode !== "shadow") {
+    return `${rate(now.allowedPerSecond + now.deniedPerSecond)}/s`;
+  }
+  return typeof now.shadowDeniedPerSecond === "number" ? `${rate(now.shadowDeniedPerSecond)}/s would be refused` : "";
+}
+
 function ruleItem(rule, now, open) {
-  const [first, ...rest] = rule.sentences;
   return el("li", {}, el("details", { open: open.has(rule.name), on: { toggle: (event) => (event.currentTarget.open ? open.add(rule.name) : open.delete(rule.name)) } },
     el("summary", { data: { key: `rule ${rule.name}` } },
       el("span", { class: "rule-name" }, foreign(rule.name), rule.mode === "shadow" ? badge("shadow", "shadow") : null),
-      el("span", { class: "rule-first muted" }, foreign(first ?? "")),
-      now && rule.mode !== "shadow" ? el("span", { class: "rule-rate muted", text: `${rate(now.allowedPerSecond + now.deniedPerSecond)}/s` }) : null),
-    el("div", { class: "sentences" }, [first, ...rest].map((words) => (words === "" ? el("hr", {}) : el("p", {}, withTimes(sentence(words))))))));
+      el("span", { class: "rule-first muted" }, foreign(inShort(rule.sentences))),
+      now ? el("span", { class: "rule-rate muted", text: rateText(rule, now) }) : null),
+    el("div", { class: "sentences" }, rule.sentences.map((words) => (words === "" ? el("hr", {}) : el("p", {}, withTimes(sentence(words))))))));
 }
 
 /** A sentence with separators in its numbers; a time in it has hyphens and colons, and stays as it is. */
 const sentence = (words) => String(words ?? "").replace(/(?<![\w.:=-])\d{4,15}(?![\w.:-]*[\w:-])/g, (digits) => number(Number(digits)));
 
-/** Every node that follows a file notes its change; the same change within a minute is shown once. */
+/** Every node that follows a file notes its change; the same change within five seconds is shown once. */
 function together(changes) {
   const shown = [];
   for (const one of changes) {

@@ -1,7 +1,7 @@
 // The only page for those who are not signed in: what this is, how to sign in, where the documents are.
 
 import { el, fill, field, problemList } from "./dom.js";
-import { request } from "./api.js";
+import { Problem, request } from "./api.js";
 import { duration } from "./format.js";
 
 export function signIn(root, { notice, onSignedIn }) {
@@ -24,7 +24,7 @@ export function signIn(root, { notice, onSignedIn }) {
       if (typeof problem.lines !== "function") {
         throw problem;
       }
-      fill(problems, problemList(problem, problem.status === 401 ? "This token does not fit." : problem.heading()));
+      fill(problems, problem.status === 401 ? problemList(new Problem(401, []), "This is not a token of this service.") : problemList(problem));
       token.select();
       waitFor(problem.waitMillis, send);
       return;
