@@ -1,5 +1,6 @@
 package dev.sluice.server.http;
 
+import com.fasterxml.jackson.core.JsonGenerator;
 import com.fasterxml.jackson.core.JsonParser;
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.core.JsonToken;
@@ -10,6 +11,7 @@ import java.nio.ByteBuffer;
 import java.nio.charset.CharacterCodingException;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -256,6 +258,40 @@ public final class JsonInput {
       tooLarge(name, "%,d members".formatted(count), "at most %,d".formatted(most));
     }
     return errors.size() == before ? values : null;
+  }
+
+  /** Whether the value is null. */
+  public boolean isNull() {
+    return json.currentToken() == JsonToken.VALUE_NULL;
+  }
+
+  /** Writes the value as it is, whatever its form. A name that an object has twice is an error. */
+  public void copy(String name, JsonGenerator to) throws IOException {
+    switch (json.currentToken()) {
+      case START_OBJECT -> {
+        Set<String> names = new HashSet<>();
+        to.writeStartObject();
+        while (json.nextToken() == JsonToken.FIELD_NAME) {
+          String member = json.currentName();
+          if (!names.add(member)) {
+            error(path(name, member) + ": there twice (expected: once)");
+          }
+          json.nextToken();
+          to.writeFieldName(member);
+          copy(path(name, member), to);
+        }
+        to.writeEndObject();
+      }
+      case START_ARRAY -> {
+        to.writeStartArray();
+        while (json.nextToken() != JsonToken.END_ARRAY) {
+          copy(name, to);
+        }
+        to.writeEndArray();
+      }
+      case VALUE_NUMBER_INT, VALUE_NUMBER_FLOAT -> to.writeNumber(json.getText());
+      default -> to.copyCurrentEvent(json);
+    }
   }
 
   public static String path(String name, String member) {
