@@ -16,14 +16,14 @@ import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import java.util.stream.StreamSupport;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.CsvSource;
 
 /** Overrides at run time, over HTTP and in the console. */
 class OverridesTest {
@@ -123,29 +123,52 @@ class OverridesTest {
     assertThat(put(GOOD.getBytes(StandardCharsets.UTF_8)).status()).isEqualTo(200);
   }
 
-  @ParameterizedTest
-  @CsvSource(
-      delimiter = '|',
-      quoteCharacter = '`',
-      value = {
-        "{'rule': 'Login', 'rule': 'Api', 'when': {'apiKey': 'k'}, 'limit': '5 per 1h'} | 'rule': there twice (expected: once)",
-        "{'rule': 'Api', 'when': {'apiKey': 'k'}, 'when': {'apiKey': 'j'}, 'limit': '5 per 1h'} | 'when': there twice (expected: once)",
-        "{'rule': 'Api', 'when': {'apiKey': 'k', 'apiKey': 'j'}, 'limit': '5 per 1h'} | when.'apiKey': there twice (expected: once)",
-        "{'rule': 'Api', 'when': {'apiKey': 'k'}, 'limit': '5 per 1h', 'limit': '6 per 1h'} | 'limit': there twice (expected: once)",
-        "{'rule': 'Api', 'when': {'apiKey': 'k'}, 'limit': {'token-bucket': {'capacity': 1, 'capacity': 9, 'refill': 1, 'per': '1s'}}} | limit.'token-bucket'.'capacity': there twice (expected: once)",
-        "{'rule': 'Api', 'when': {'apiKey': 7}, 'limit': '5 per 1h'} | when.'apiKey': a number (expected: a string)",
-        "{'rule': 'Api', 'when': {'apiKey': true}, 'limit': '5 per 1h'} | when.'apiKey': true (expected: a string)",
-        "{'rule': 'Api', 'when': [], 'limit': '5 per 1h'} | when: a list (expected: an object of strings)",
-        "{'rule': 'Api', 'when': {'apiKey': 'k'}, 'limits': ['5 per 1h'], 'unti': '2030-01-01T00:00:00Z'} | 'unti': unknown (did you mean 'until'?)",
-        "{'when': {'apiKey': 'k'}, 'limit': '5 per 1h'} | rule: missing (expected: the name of a rule)",
-        "{'rule': 'Api', 'when': {'apiKey': 'k'}, 'limit': '5 per 1h', 'reason': 'a\\u0007'} | reason: 'a\\u0007' (expected: no control characters, well-formed Unicode)",
-        "{'rule': 'Api', 'when': {'apiKey': 'k'}, 'limit': '5 per 1h', 'until': '2020-01-01T00:00:00Z'} | until: 2020-01-01T00:00:00Z (expected: a time in the future)"
-      })
-  void aMistakeInABodyIsNamed(String body, String error) {
-    Sluice.Answer answer = put("/v1/overrides", body.replace('\'', '"'));
+  @Test
+  void aMistakeInABodyIsNamed() {
+    Map<String, String> errors = new LinkedHashMap<>();
+    errors.put(
+        "{'rule': 'Login', 'rule': 'Api', 'when': {'apiKey': 'k'}, 'limit': '5 per 1h'}",
+        "'rule': there twice (expected: once)");
+    errors.put(
+        "{'rule': 'Api', 'when': {'apiKey': 'k'}, 'when': {'apiKey': 'j'}, 'limit': '5 per 1h'}",
+        "'when': there twice (expected: once)");
+    errors.put(
+        "{'rule': 'Api', 'when': {'apiKey': 'k', 'apiKey': 'j'}, 'limit': '5 per 1h'}",
+        "when.'apiKey': there twice (expected: once)");
+    errors.put(
+        "{'rule': 'Api', 'when': {'apiKey': 'k'}, 'limit': '5 per 1h', 'limit': '6 per 1h'}",
+        "'limit': there twice (expected: once)");
+    errors.put(
+        "{'rule': 'Api', 'when': {'apiKey': 'k'}, 'limit': {'token-bucket': {'capacity': 1, 'capacity': 9, 'refill': 1, 'per': '1s'}}}",
+        "limit.'token-bucket'.'capacity': there twice (expected: once)");
+    errors.put(
+        "{'rule': 'Api', 'when': {'apiKey': 7}, 'limit': '5 per 1h'}",
+        "when.'apiKey': a number (expected: a string)");
+    errors.put(
+        "{'rule': 'Api', 'when': {'apiKey': true}, 'limit': '5 per 1h'}",
+        "when.'apiKey': true (expected: a string)");
+    errors.put(
+        "{'rule': 'Api', 'when': [], 'limit': '5 per 1h'}",
+        "when: a list (expected: an object of strings)");
+    errors.put(
+        "{'rule': 'Api', 'when': {'apiKey': 'k'}, 'limits': ['5 per 1h'], 'unti': '2030-01-01T00:00:00Z'}",
+        "key 'unti' is unknown (did you mean 'until'?)");
+    errors.put(
+        "{'when': {'apiKey': 'k'}, 'limit': '5 per 1h'}",
+        "rule: missing (expected: the name of a rule)");
+    errors.put(
+        "{'rule': 'Api', 'when': {'apiKey': 'k'}, 'limit': '5 per 1h', 'reason': 'a\\u0007'}",
+        "reason: 'a\\u0007' (expected: no control characters, well-formed Unicode)");
+    errors.put(
+        "{'rule': 'Api', 'when': {'apiKey': 'k'}, 'limit': '5 per 1h', 'until': '2020-01-01T00:00:00Z'}",
+        "until: 2020-01-01T00:00:00Z (expected: a time in the future)");
 
-    assertThat(answer.status()).isEqualTo(400);
-    assertThat(answer.errors()).containsExactly(error);
+    errors.forEach(
+        (body, error) -> {
+          Sluice.Answer answer = put("/v1/overrides", body.replace('\'', '"'));
+          assertThat(answer.status()).as(body).isEqualTo(400);
+          assertThat(answer.errors()).containsExactly(error);
+        });
     assertThat(list("").path("total").asInt()).isZero();
   }
 

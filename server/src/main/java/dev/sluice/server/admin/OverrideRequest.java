@@ -16,23 +16,15 @@ import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.stream.Stream;
 
 /** The body of a request for an override. */
 record OverrideRequest(String rule, String reason, Map<String, String> when, String original) {
   private static final JsonFactory JSON = new JsonFactory();
   private static final int LONGEST_LISTED = 16_384;
 
-  /** Members of a listed override that a request may send back. They are not looked at. */
-  private static final List<String> LISTED = List.of("id", "by", "created", "applied", "skipped");
-
-  private static final List<String> TERMS =
-      List.of("until", "limit", "limits", "lock", "lockMemory", "lockOn", "countDenied");
-
-  private static final List<String> MEMBERS =
-      Stream.of(List.of("rule", "when"), TERMS, List.of("reason"), LISTED)
-          .flatMap(List::stream)
-          .toList();
+  /** What is not in a rule file. A listed override may be sent back as it is. */
+  private static final List<String> OWN =
+      List.of("id", "rule", "reason", "by", "created", "applied", "skipped");
 
   /** Parses a body; throws {@link BadInput} with every error in it. */
   static OverrideRequest parse(byte[] body) {
@@ -44,7 +36,10 @@ record OverrideRequest(String rule, String reason, Map<String, String> when, Str
       json.writeStartObject();
       errors =
           new ArrayList<>(
-              JsonInput.read(body, MEMBERS, (name, input) -> read(name, input, texts, when, json)));
+              JsonInput.readAll(
+                  body,
+                  List.of("rule", "when", "limit"),
+                  (name, input) -> read(name, input, texts, when, json)));
       json.writeEndObject();
     } catch (IOException e) {
       throw new UncheckedIOException("text cannot fail to be written", e);
@@ -77,8 +72,8 @@ record OverrideRequest(String rule, String reason, Map<String, String> when, Str
           input.texts(
               name, Bounds.MOST_FACETS, Bounds.LONGEST_FACET_NAME, Bounds.LONGEST_FACET_VALUE);
       when.putAll(given == null ? Map.of() : given);
-    } else if (TERMS.contains(name)) {
-      json.writeFieldName(name);
+    } else if (!OWN.contains(name)) {
+      json.writeFieldName(name); // a name that rule files do not have is refused with the terms
       input.copy(name, json);
     } else if (!input.isNull()) {
       String text = input.string(name, longest(name));

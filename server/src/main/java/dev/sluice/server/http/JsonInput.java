@@ -50,6 +50,15 @@ public final class JsonInput {
    *     of it is looked at any further
    */
   public static List<String> read(byte[] body, List<String> known, Member member) {
+    return read(body, known, false, member);
+  }
+
+  /** As {@link #read}, but members of any other name are read, too. */
+  public static List<String> readAll(byte[] body, List<String> known, Member member) {
+    return read(body, known, true, member);
+  }
+
+  private static List<String> read(byte[] body, List<String> known, boolean others, Member member) {
     if (body.length == 0) {
       throw new BadInput("body: empty (expected: a JSON object with " + known + ")");
     }
@@ -60,7 +69,7 @@ public final class JsonInput {
         throw new BadInput("body: not an object (expected: a JSON object with " + known + ")");
       }
       while (parser.nextToken() == JsonToken.FIELD_NAME) {
-        input.member(known, member);
+        input.member(known, others, member);
       }
       if (parser.nextToken() != null) {
         input.error("body: goes on after its end (expected: one JSON object)");
@@ -99,13 +108,13 @@ public final class JsonInput {
     throw new BadInput("body: holds the character U+0000 (expected: JSON in UTF-8)");
   }
 
-  private void member(List<String> known, Member member) throws IOException {
+  private void member(List<String> known, boolean others, Member member) throws IOException {
     String name = json.currentName();
     json.nextToken();
     if (!seen.add(name)) {
       error(Text.quoted(name) + ": there twice (expected: once)");
       json.skipChildren();
-    } else if (known.contains(name)) {
+    } else if (others || known.contains(name)) {
       member.read(name, this);
     } else {
       String hint =
