@@ -12,12 +12,18 @@ import java.net.ServerSocket;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
+import java.time.Duration;
+import java.time.Instant;
 import java.util.Arrays;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import picocli.CommandLine;
 
 /** The commands, against a service that runs in this JVM. */
@@ -189,7 +195,7 @@ class CommandsTest {
 
     assertThat(none).isEqualTo(new Ended(0, "there are no overrides\n", ""));
     String row =
-        "eve-1  SecureLogin  login=eve  5 per 1h, 9 per 1d  2030-01-01T00:00:00Z  \\S+ +admin"
+        "eve-1  SecureLogin  login=eve  5 per 1h, 9 per 1d  -     2030-01-01T00:00:00Z  \\S+ +admin"
             + "  ticket 4711\n";
     assertThat(set.status()).as(set.err()).isZero();
     assertThat(set.out()).startsWith("ID     RULE ").containsPattern(row);
@@ -204,6 +210,75 @@ class CommandsTest {
     assertThat(removed).isEqualTo(new Ended(0, "removed\n", ""));
     assertThat(again).isEqualTo(new Ended(3, "there is no override eve-1\n", ""));
     assertThat(remote("check", "SecureLogin", "login=eve").out()).doesNotContain("9 per 1d");
+  }
+
+  @Test
+  void anOverrideTakesAnyFormOfALimitAndLocksAndALength() {
+    String bucket = "{\"token-bucket\":{\"capacity\":70,\"refill\":7,\"per\":\"1s\"}}";
+    Instant before = Instant.now();
+    Ended set =
+        remote(
+            "overrides",
+            "set",
+            "SecureLogin",
+            "login=fay",
+            "--id=fay-1",
+            "--limit",
+            bucket,
+            "--lock=5m",
+            "--lock=1h",
+            "--for=2h",
+            "--json");
+    Ended check = remote("check", "SecureLogin", "login=fay");
+    Ended list = remote("overrides", "list", "--matching", "fay");
+    Ended unlocked =
+        remote("overrides", "set", "SecureLogin", "login=fay", "--id=fay-1", "--lock", "none");
+    remote("overrides", "remove", "fay-1");
+
+    assertThat(set.status()).as(set.err()).isZero();
+    assertThat(set.out()).contains("\"lock\" : [ \"5m\", \"1h\" ]", "\"capacity\" : 70");
+    Matcher until = Pattern.compile("\"until\" : \"([^\"]+)").matcher(set.out());
+    assertThat(until.find()).isTrue();
+    assertThat(Instant.parse(until.group(1)))
+        .isBetween(
+            before.plus(Duration.ofHours(2)).minusSeconds(1),
+            Instant.now().plus(Duration.ofHours(2)));
+    assertThat(check.out()).contains("70 at once, 7 more every 1s");
+    assertThat(list.out()).contains("  " + bucket + "  5m, 1h  ");
+    assertThat(unlocked.status()).as(unlocked.err()).isZero();
+    assertThat(unlocked.out()).containsPattern("login=fay  -       none  -      -");
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      value = {
+        "--limit={\"token-bucket\": | limit: '{\"token-bucket\":' (expected: JSON such as {\"token-bucket\":{",
+        "--limit={} x | limit: '{} x' (expected: JSON such as",
+        "--limit={\"a\":1,\"a\":2} | limit: '{\"a\":1,\"a\":2}' (expected: JSON such as",
+        "--reason=none | limit: missing (expected: --limit, --lock or both)",
+        "--limit=5 per 1h --for=1h --until=2030-01-01T00:00:00Z | until and for: both given (expected: one of them)",
+        "--limit=5 per 1h --for=soon | for: 'soon' (expected: ",
+        "--limit=5 per 1h --for=0s | for: "
+      })
+  void aWrongOptionOfAnOverrideIsAUsageError(String options, String error) {
+    Ended ended =
+        remote(
+            Stream.concat(
+                    Stream.of("overrides", "set", "SecureLogin", "login=gus"),
+                    Arrays.stream(options.split(" (?=--)")))
+                .toArray(String[]::new));
+
+    assertThat(ended.status()).isEqualTo(2);
+    assertThat(ended.err())
+        .startsWith("sluice: " + error)
+        .endsWith("try: ./sluice overrides set --help\n");
+  }
+
+  @Test
+  void theHelpOfAnOverrideShowsATokenBucket() {
+    assertThat(run("overrides", "set", "--help").out().replaceAll("\\s+", ""))
+        .contains("'{\"token-bucket\":{\"capacity\":100,\"refill\":10,\"per\":\"1s\"}}'");
   }
 
   @Test

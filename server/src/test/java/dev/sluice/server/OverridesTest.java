@@ -16,7 +16,9 @@ import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import java.util.stream.StreamSupport;
@@ -81,6 +83,122 @@ class OverridesTest {
         .get("client?identity=" + URLEncoder.encode(identity, StandardCharsets.UTF_8))
         .json()
         .path("overrides");
+  }
+
+  // ---- What is refused ------------------------------------------------------------------------
+
+  private Sluice.Answer put(byte[] body) {
+    return sluice.send(
+        sluice
+            .admin("PUT", "/v1/overrides")
+            .method("PUT", HttpRequest.BodyPublishers.ofByteArray(body)));
+  }
+
+  private static final String GOOD =
+      "{\"rule\": \"Api\", \"when\": {\"apiKey\": \"k\"}, \"limit\": \"5 per 1h\"}";
+
+  @Test
+  void aBodyIsOneObjectInWellFormedUtf8() {
+    byte[] overlong = GOOD.replace("\"k\"", "\"??\"").getBytes(StandardCharsets.UTF_8);
+    int at = new String(overlong, StandardCharsets.UTF_8).indexOf("??");
+    overlong[at] = (byte) 0xc1; // two bytes for an 'a'
+    overlong[at + 1] = (byte) 0xa1;
+    List<byte[]> bodies =
+        List.of(
+            GOOD.getBytes(StandardCharsets.UTF_16BE),
+            GOOD.getBytes(StandardCharsets.UTF_16LE),
+            GOOD.getBytes(StandardCharsets.UTF_16),
+            overlong,
+            (GOOD + GOOD).getBytes(StandardCharsets.UTF_8),
+            (GOOD + " x").getBytes(StandardCharsets.UTF_8),
+            "[]".getBytes(StandardCharsets.UTF_8),
+            new byte[0]);
+
+    for (byte[] body : bodies) {
+      Sluice.Answer answer = put(body);
+      assertThat(answer.status()).as(new String(body, StandardCharsets.UTF_8)).isEqualTo(400);
+      assertThat(answer.errors().get(0)).startsWith("body: ");
+    }
+    assertThat(list("").path("total").asInt()).isZero();
+    assertThat(put(GOOD.getBytes(StandardCharsets.UTF_8)).status()).isEqualTo(200);
+  }
+
+  @Test
+  void aMistakeInABodyIsNamed() {
+    Map<String, String> errors = new LinkedHashMap<>();
+    errors.put(
+        "{'rule': 'Login', 'rule': 'Api', 'when': {'apiKey': 'k'}, 'limit': '5 per 1h'}",
+        "'rule': there twice (expected: once)");
+    errors.put(
+        "{'rule': 'Api', 'when': {'apiKey': 'k'}, 'when': {'apiKey': 'j'}, 'limit': '5 per 1h'}",
+        "'when': there twice (expected: once)");
+    errors.put(
+        "{'rule': 'Api', 'when': {'apiKey': 'k', 'apiKey': 'j'}, 'limit': '5 per 1h'}",
+        "when.'apiKey': there twice (expected: once)");
+    errors.put(
+        "{'rule': 'Api', 'when': {'apiKey': 'k'}, 'limit': '5 per 1h', 'limit': '6 per 1h'}",
+        "'limit': there twice (expected: once)");
+    errors.put(
+        "{'rule': 'Api', 'when': {'apiKey': 'k'}, 'limit': {'token-bucket': {'capacity': 1, 'capacity': 9, 'refill': 1, 'per': '1s'}}}",
+        "limit.'token-bucket'.'capacity': there twice (expected: once)");
+    errors.put(
+        "{'rule': 'Api', 'when': {'apiKey': 7}, 'limit': '5 per 1h'}",
+        "when.'apiKey': a number (expected: a string)");
+    errors.put(
+        "{'rule': 'Api', 'when': {'apiKey': true}, 'limit': '5 per 1h'}",
+        "when.'apiKey': true (expected: a string)");
+    errors.put(
+        "{'rule': 'Api', 'when': [], 'limit': '5 per 1h'}",
+        "when: a list (expected: an object of strings)");
+    errors.put(
+        "{'rule': 'Api', 'when': {'apiKey': 'k'}, 'limits': ['5 per 1h'], 'unti': '2030-01-01T00:00:00Z'}",
+        "key 'unti' is unknown (did you mean 'until'?)");
+    errors.put(
+        "{'when': {'apiKey': 'k'}, 'limit': '5 per 1h'}",
+        "rule: missing (expected: the name of a rule)");
+    errors.put(
+        "{'rule': 'Api', 'when': {'apiKey': 'k'}, 'limit': '5 per 1h', 'reason': 'a\\u0007'}",
+        "reason: 'a\\u0007' (expected: no control characters, well-formed Unicode)");
+    errors.put(
+        "{'rule': 'Api', 'when': {'apiKey': 'k'}, 'limit': '5 per 1h', 'until': '2020-01-01T00:00:00Z'}",
+        "until: 2020-01-01T00:00:00Z (expected: a time in the future)");
+
+    errors.forEach(
+        (body, error) -> {
+          Sluice.Answer answer = put("/v1/overrides", body.replace('\'', '"'));
+          assertThat(answer.status()).as(body).isEqualTo(400);
+          assertThat(answer.errors()).containsExactly(error);
+        });
+    assertThat(list("").path("total").asInt()).isZero();
+  }
+
+  @Test
+  void anOverrideIsNotChangedToEndInThePast() {
+    String id = make("Api", "\"apiKey\": \"key-1\"", "");
+    String ended = GOOD.replace("}, ", "}, \"until\": \"2020-01-01T00:00:00Z\", ");
+
+    Sluice.Answer answer = put("/v1/overrides/" + id, ended);
+    Sluice.Answer page = console.change("PUT", "overrides/" + id, ended);
+
+    assertThat(answer.status()).isEqualTo(400);
+    assertThat(page.status()).isEqualTo(400);
+    assertThat(page.errors())
+        .containsExactly("until: 2020-01-01T00:00:00Z (expected: a time in the future)");
+    assertThat(list("").path("overrides").get(0).has("until")).isFalse();
+  }
+
+  @Test
+  void aListedOverrideCanBeSentBack() {
+    String id = make("Api", "\"apiKey\": \"key-1\"", "ticket 4711");
+    JsonNode listed = list("").path("overrides").get(0);
+
+    Sluice.Answer again = put("/v1/overrides/" + id, listed.toString());
+
+    assertThat(again.status()).as(again.response().body()).isEqualTo(200);
+    JsonNode now = list("").path("overrides").get(0);
+    assertThat(now.path("when")).isEqualTo(listed.path("when"));
+    assertThat(now.path("limits")).isEqualTo(listed.path("limits"));
+    assertThat(now.path("reason").asText()).isEqualTo("ticket 4711");
   }
 
   // ---- The audit trail ------------------------------------------------------------------------

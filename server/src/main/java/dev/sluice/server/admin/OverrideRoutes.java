@@ -224,20 +224,23 @@ public final class OverrideRoutes {
       OverrideRequest request, Rule rule, Rules rules, Operator operator, String id) {
     try {
       // Checked as it came, so that messages show what was sent; kept without secrets.
-      RuleFiles.parseOverride("override", request.terms(Map.of()), rule, rules);
+      Instant now = edge.limiter().clock().instant();
+      checkEnd(RuleFiles.parseOverride("override", request.terms(Map.of()), rule, rules), now);
       String text = request.terms(rules.withoutSecrets(request.when()));
       KeptOverride override =
           new KeptOverride(
-              id,
-              rule.name(),
-              overrides.created(edge.limiter().clock().instant()),
-              operator.name(),
-              request.reason(),
-              text);
+              id, rule.name(), overrides.created(now), operator.name(), request.reason(), text);
       Rule.Special unused = override.in(rule, rules);
       return override;
     } catch (RuleErrors errors) {
       throw new BadInput(errors.problems().stream().map(OverrideRoutes::inWords).toList(), false);
+    }
+  }
+
+  private static void checkEnd(Rule.Special special, Instant now) {
+    Instant until = special.until();
+    if (until != null && !until.isAfter(now)) {
+      throw new BadInput("until: " + until + " (expected: a time in the future)");
     }
   }
 

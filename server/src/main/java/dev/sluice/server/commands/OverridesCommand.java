@@ -1,12 +1,21 @@
 package dev.sluice.server.commands;
 
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.databind.DeserializationFeature;
 import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import com.fasterxml.jackson.databind.node.TextNode;
 import dev.sluice.Identity;
+import dev.sluice.internal.Durations;
+import dev.sluice.internal.Text;
 import dev.sluice.server.api.DecisionJson;
 import java.io.IOException;
 import java.io.PrintWriter;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.temporal.ChronoUnit;
 import java.util.List;
 import java.util.stream.Collectors;
 import java.util.stream.StreamSupport;
@@ -15,6 +24,7 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
+import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
 
@@ -26,6 +36,12 @@ import picocli.CommandLine.Spec;
     synopsisSubcommandLabel = "(list | set | remove)",
     mixinStandardHelpOptions = true)
 final class OverridesCommand {
+  /** Names a mistake instead of choosing one of two values, or dropping what follows. */
+  private static final ObjectMapper STRICT =
+      new ObjectMapper()
+          .enable(DeserializationFeature.FAIL_ON_TRAILING_TOKENS)
+          .enable(DeserializationFeature.FAIL_ON_READING_DUP_TREE_KEY);
+
   @Spec private CommandSpec spec = CommandSpec.create();
 
   @Command(
@@ -81,15 +97,26 @@ final class OverridesCommand {
           List<String> facets,
       @Option(
               names = "--limit",
-              required = true,
               paramLabel = "LIMIT",
-              description = "such as '500 per 1m'; several for several limits")
-          List<String> limits,
+              description =
+                  "such as '500 per 1m', or JSON as overrides list prints it, such as '{\"token-bucket\":{\"capacity\":100,\"refill\":10,\"per\":\"1s\"}}'; several for several limits; default: the limits of the rule, then --lock is needed")
+          @Nullable List<String> limits,
+      @Option(
+              names = "--lock",
+              paramLabel = "DURATION",
+              description =
+                  "how long a caller is locked out after a denial, such as 30m, or none; several for locks that grow; default: as in the rule")
+          @Nullable List<String> locks,
       @Option(
               names = "--until",
               paramLabel = "TIME",
               description = "when it ends, such as 2030-01-01T00:00:00Z; default: never")
           @Nullable String until,
+      @Option(
+              names = "--for",
+              paramLabel = "DURATION",
+              description = "how long it holds from now on, such as 1h; instead of --until")
+          @Nullable String duration,
       @Option(names = "--reason", description = "why, for other operators") @Nullable String reason,
       @Option(
               names = "--id",
@@ -97,6 +124,9 @@ final class OverridesCommand {
               description = "replace the override of this id; default: a new one")
           @Nullable String id)
       throws IOException {
+    if (limits == null && locks == null) {
+      throw wrong("limit: missing (expected: --limit, --lock or both)", null);
+    }
     ObjectNode body = Remote.MAPPER.createObjectNode().put("rule", rule);
     ObjectNode when = body.putObject("when");
     for (String facet : facets) {
@@ -104,10 +134,18 @@ final class OverridesCommand {
           .facets()
           .forEach((name, value) -> when.put(name, DecisionJson.shown(value)));
     }
-    ArrayNode wanted = body.putArray("limits");
-    limits.forEach(wanted::add);
-    if (until != null) {
-      body.put("until", until);
+    if (limits != null) {
+      ArrayNode wanted = body.putArray("limits");
+      limits.forEach(each -> wanted.add(limit(each)));
+    }
+    if (locks != null && locks.size() == 1) {
+      body.put("lock", locks.get(0));
+    } else if (locks != null) {
+      locks.forEach(body.putArray("lock")::add);
+    }
+    String end = end(until, duration);
+    if (end != null) {
+      body.put("until", end);
     }
     if (reason != null) {
       body.put("reason", reason);
@@ -121,6 +159,46 @@ final class OverridesCommand {
     }
     out().flush();
     return 0;
+  }
+
+  /** A limit as text, or as an object if it is written as JSON. */
+  private JsonNode limit(String text) {
+    if (!text.stripLeading().startsWith("{")) {
+      return TextNode.valueOf(text);
+    }
+    try {
+      return STRICT.readTree(text);
+    } catch (JsonProcessingException e) {
+      throw wrong(
+          "limit: %s (expected: JSON such as %s)"
+              .formatted(
+                  Text.quoted(text),
+                  "{\"token-bucket\":{\"capacity\":100,\"refill\":10,\"per\":\"1s\"}}"),
+          e);
+    }
+  }
+
+  /** When the override ends; null if it holds for good. */
+  private @Nullable String end(@Nullable String until, @Nullable String duration) {
+    if (duration == null) {
+      return until;
+    }
+    if (until != null) {
+      throw wrong("until and for: both given (expected: one of them)", null);
+    }
+    try {
+      Duration length = Durations.parse(duration);
+      if (!length.isZero()) {
+        return Instant.now().plus(length).truncatedTo(ChronoUnit.MILLIS).toString();
+      }
+    } catch (IllegalArgumentException e) {
+      throw wrong("for: " + e.getMessage(), e);
+    }
+    throw wrong("for: 0s (expected: longer than 0)", null);
+  }
+
+  private ParameterException wrong(String message, @Nullable Throwable cause) {
+    return new ParameterException(spec.subcommands().get("set"), message, cause);
   }
 
   @Command(
@@ -145,13 +223,14 @@ final class OverridesCommand {
 
   private static Table table(Iterable<JsonNode> overrides) {
     Table table =
-        new Table("ID", "RULE", "WHEN", "LIMITS", "UNTIL", "LAST APPLIED", "BY", "REASON");
+        new Table("ID", "RULE", "WHEN", "LIMITS", "LOCK", "UNTIL", "LAST APPLIED", "BY", "REASON");
     for (JsonNode each : overrides) {
       table.row(
           each.path("id").asText(),
           each.path("rule").asText(),
           texts(each.path("when")),
-          texts(each.has("limits") ? each.path("limits") : each.path("limit")),
+          orDash(texts(each.has("limits") ? each.path("limits") : each.path("limit"))),
+          orDash(texts(each.path("lock"))),
           each.path("until").asText("-"),
           each.path("skipped").isTextual()
               ? "has no effect: " + each.path("skipped").asText()
@@ -160,6 +239,10 @@ final class OverridesCommand {
           each.path("reason").asText());
     }
     return table;
+  }
+
+  private static String orDash(String text) {
+    return text.isEmpty() ? "-" : text;
   }
 
   private static String texts(JsonNode node) {

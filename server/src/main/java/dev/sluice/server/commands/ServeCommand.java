@@ -383,23 +383,37 @@ final class ServeCommand implements Callable<Integer> {
     String url = service.scheme() + "://" + shownHost + ":" + service.port();
     out.printf("Sluice listens on %s%s%n", url, everywhere ? " and every other address" : "");
     out.printf(
-        "  store   %s%s%n",
+        "  store    %s%s%n",
         Text.withoutPassword(store),
         store.equals("memory") ? " (lost when the service stops)" : "");
     out.printf(
-        "  rules   %d from %s%n",
+        "  rules    %d from %s%n",
         service.limiter().rules().size(),
         rules == null ? "sample-rules.yaml, the sample rules of Sluice" : rules);
     if (random != null) {
       out.printf(
-          "  token   %s%s%n",
+          "  token    %s%s%n",
           random.text(), tokenFile == null ? "" : "  (also in " + tokenFile + ")");
     }
-    out.printf("  ready   after %d ms%n", (System.nanoTime() - startNanos) / 1_000_000);
+    if (console.equals("on")) {
+      out.printf("  console  %s/  (sign in with %s)%n", url, tokenInWords(random));
+    }
+    out.printf("  ready    after %d ms%n", (System.nanoTime() - startNanos) / 1_000_000);
     String elsewhere = url.equals(Remote.DEFAULT_URL) ? "" : " --url " + url;
     out.printf("%nTry:  %s%n", example(url));
     out.printf("      ./sluice locks list%s%n", elsewhere);
+    if (tokenFile == null) {
+      out.printf(
+          "      (commands need %s: set SLUICE_ADMIN_TOKEN, or give --token)%n",
+          tokenInWords(random));
+    }
     out.flush();
+  }
+
+  private String tokenInWords(@Nullable AdminToken printed) {
+    return printed != null
+        ? "the token"
+        : adminToken == null ? "the token of an operator" : "the admin token";
   }
 
   private String example(String url) {

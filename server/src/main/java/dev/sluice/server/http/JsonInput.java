@@ -1,5 +1,6 @@
 package dev.sluice.server.http;
 
+import com.fasterxml.jackson.core.JsonGenerator;
 import com.fasterxml.jackson.core.JsonParser;
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.core.JsonToken;
@@ -10,6 +11,7 @@ import java.nio.ByteBuffer;
 import java.nio.charset.CharacterCodingException;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -48,6 +50,15 @@ public final class JsonInput {
    *     of it is looked at any further
    */
   public static List<String> read(byte[] body, List<String> known, Member member) {
+    return read(body, known, false, member);
+  }
+
+  /** As {@link #read}, but members of any other name are read, too. */
+  public static List<String> readAll(byte[] body, List<String> known, Member member) {
+    return read(body, known, true, member);
+  }
+
+  private static List<String> read(byte[] body, List<String> known, boolean others, Member member) {
     if (body.length == 0) {
       throw new BadInput("body: empty (expected: a JSON object with " + known + ")");
     }
@@ -58,7 +69,7 @@ public final class JsonInput {
         throw new BadInput("body: not an object (expected: a JSON object with " + known + ")");
       }
       while (parser.nextToken() == JsonToken.FIELD_NAME) {
-        input.member(known, member);
+        input.member(known, others, member);
       }
       if (parser.nextToken() != null) {
         input.error("body: goes on after its end (expected: one JSON object)");
@@ -97,13 +108,13 @@ public final class JsonInput {
     throw new BadInput("body: holds the character U+0000 (expected: JSON in UTF-8)");
   }
 
-  private void member(List<String> known, Member member) throws IOException {
+  private void member(List<String> known, boolean others, Member member) throws IOException {
     String name = json.currentName();
     json.nextToken();
     if (!seen.add(name)) {
       error(Text.quoted(name) + ": there twice (expected: once)");
       json.skipChildren();
-    } else if (known.contains(name)) {
+    } else if (others || known.contains(name)) {
       member.read(name, this);
     } else {
       String hint =
@@ -256,6 +267,40 @@ public final class JsonInput {
       tooLarge(name, "%,d members".formatted(count), "at most %,d".formatted(most));
     }
     return errors.size() == before ? values : null;
+  }
+
+  /** Whether the value is null. */
+  public boolean isNull() {
+    return json.currentToken() == JsonToken.VALUE_NULL;
+  }
+
+  /** Writes the value as it is, whatever its form. A name that an object has twice is an error. */
+  public void copy(String name, JsonGenerator to) throws IOException {
+    switch (json.currentToken()) {
+      case START_OBJECT -> {
+        Set<String> names = new HashSet<>();
+        to.writeStartObject();
+        while (json.nextToken() == JsonToken.FIELD_NAME) {
+          String member = json.currentName();
+          if (!names.add(member)) {
+            error(path(name, member) + ": there twice (expected: once)");
+          }
+          json.nextToken();
+          to.writeFieldName(member);
+          copy(path(name, member), to);
+        }
+        to.writeEndObject();
+      }
+      case START_ARRAY -> {
+        to.writeStartArray();
+        while (json.nextToken() != JsonToken.END_ARRAY) {
+          copy(name, to);
+        }
+        to.writeEndArray();
+      }
+      case VALUE_NUMBER_INT, VALUE_NUMBER_FLOAT -> to.writeNumber(json.getText());
+      default -> to.copyCurrentEvent(json);
+    }
   }
 
   public static String path(String name, String member) {
