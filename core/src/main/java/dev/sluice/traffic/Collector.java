@@ -67,6 +67,7 @@ public final class Collector implements AutoCloseable {
   private Instant readSince = Instant.MAX;
   private Instant lastRead = Instant.MIN;
   private Optional<String> trouble = Optional.empty();
+  private boolean historyIsRead;
 
   /**
    * A collector.
@@ -97,7 +98,6 @@ public final class Collector implements AutoCloseable {
     Optional<Traffic> own = listener.filter(Traffic.class::isInstance).map(Traffic.class::cast);
     ScheduledExecutorService thread = Daemon.scheduled("sluice-collector");
     Collector collector = new Collector(data, own, InstantSource.system(), thread, thread);
-    collector.readHistory(History.MOST);
     ScheduledFuture<?> unused =
         collector.thread.scheduleWithFixedDelay(
             collector::look, 0, SLOT.toMillis(), TimeUnit.MILLISECONDS);
@@ -169,6 +169,9 @@ public final class Collector implements AutoCloseable {
     if (!ended.isEmpty()) {
       write(ended);
     }
+    if (!historyIsRead) {
+      readHistory(History.MOST);
+    }
   }
 
   private void forget() {
@@ -192,8 +195,10 @@ public final class Collector implements AutoCloseable {
       return;
     }
     known.seen(true);
-    if (!known.last().at().equals(summary.at())) {
-      NodeSummary before = known.last();
+    NodeSummary before = known.last();
+    // Counts never go down. If they do, the store has an older summary than this process had.
+    boolean older = summary.total().sum() < before.total().sum();
+    if (!older && !before.at().equals(summary.at())) {
       Instant from = known.until();
       known.next(summary, now);
       add(summary, before.counts(), before.limits(), from, known.until());
@@ -254,7 +259,7 @@ public final class Collector implements AutoCloseable {
                   if (error == null) {
                     readHistory(minutes.size() + 2);
                   } else {
-                    missed(error);
+                    LOG.debug("Could not write the roll-up of a minute", error);
                   }
                 });
   }
@@ -265,14 +270,15 @@ public final class Collector implements AutoCloseable {
             .whenComplete(
                 (entries, error) -> {
                   if (error == null) {
-                    learn(entries);
+                    learn(entries, minutes);
                   } else {
-                    missed(error);
+                    LOG.debug("Could not read the roll-ups", error);
                   }
                 });
   }
 
-  private synchronized void learn(List<SharedData.Entry> entries) {
+  private synchronized void learn(List<SharedData.Entry> entries, int asked) {
+    historyIsRead |= asked == History.MOST;
     history.learn(entries, clock.instant());
   }
 

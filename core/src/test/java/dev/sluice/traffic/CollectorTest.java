@@ -310,6 +310,50 @@ class CollectorTest {
   }
 
   @Test
+  void anOlderSummaryThatTheStoreStillHasCountsNothingTwice() {
+    Store reports = reports();
+    TestNode own = new TestNode("own", store, reports, clock, TestNode.RULES);
+    Collector collector = Collector.idle(reports.sharedData(), Optional.of(own.traffic), clock);
+    share(collector, own);
+    down = true;
+    for (int i = 0; i < 3; i++) { // shorter than summaries are kept
+      own.calls(5, "ann");
+      clock.advance(TWO_SECONDS);
+      share(collector, own);
+    }
+    down = false;
+    collector.look(); // the summary from before the outage
+    clock.advance(TWO_SECONDS);
+    share(collector, own);
+    clock.advance(TWO_SECONDS);
+    share(collector, own);
+
+    assertThat(sum(collector.last15Minutes("api").denied()) * 2).isEqualTo(12);
+    assertThat(collector.overview().rules().get(0).lately().denied()).isEqualTo(12);
+  }
+
+  @Test
+  void rollUpsThatCouldNotBeReadAtTheStartAreReadLater() {
+    Store reports = reports();
+    TestNode node = new TestNode("a", store, reports, clock, TestNode.RULES);
+    Collector before = Collector.idle(reports.sharedData(), clock);
+    for (int i = 0; i < 90; i++) { // three minutes
+      node.calls(1, "ann");
+      share(before, node);
+      clock.advance(TWO_SECONDS);
+    }
+    down = true;
+    Collector after = Collector.idle(reports.sharedData(), clock);
+    after.look();
+    down = false;
+    after.look();
+
+    assertThat(sum(after.last24Hours("api").denied()))
+        .isEqualTo(sum(before.last24Hours("api").denied()))
+        .isPositive();
+  }
+
+  @Test
   void aNodeThatIsGoneForLongIsForgotten() {
     TestNode node = new TestNode("a", store, clock);
     Collector collector = Collector.idle(store.sharedData(), clock);
