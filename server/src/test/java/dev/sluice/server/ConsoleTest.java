@@ -588,7 +588,7 @@ class ConsoleTest {
 
   @Test
   void liveDataFlowsAndDoesNotHoldUpTheEndOfTheService() throws Exception {
-    alone();
+    sluice = start(Settings.builder().drainTimeout(Duration.ofSeconds(20)).build());
     String cookie = cookie(Sluice.TOKEN);
     HttpClient client = HttpClient.newHttpClient();
     List<String> seen = new CopyOnWriteArrayList<>();

@@ -95,7 +95,18 @@ public final class Sluice implements AutoCloseable {
       Meters meters,
       ReceiptKeys keys,
       Operators operators) {
-    return new Sluice(Service.start(settings, operators, keys, store, fixed(rules), meters));
+    return new Sluice(
+        Service.start(stoppingAtOnce(settings), operators, keys, store, fixed(rules), meters));
+  }
+
+  /**
+   * A service waits for a second without requests before it stops. Tests wait for that only if
+   * their settings say how long.
+   */
+  private static Settings stoppingAtOnce(Settings settings) {
+    return settings.drainTimeout().equals(Settings.defaults().drainTimeout())
+        ? settings.toBuilder().drainTimeout(Duration.ZERO).build()
+        : settings;
   }
 
   private static RuleSource fixed(String rules) {
@@ -121,7 +132,7 @@ public final class Sluice implements AutoCloseable {
         };
     return new Sluice(
         Service.start(
-            settings,
+            stoppingAtOnce(settings),
             Operators.of(AdminToken.of(TOKEN)),
             ReceiptKeys.ofProcess(),
             store,
