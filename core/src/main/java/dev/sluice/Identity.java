@@ -3,10 +3,8 @@ package dev.sluice;
 import dev.sluice.internal.Bounds;
 import dev.sluice.internal.InvalidValueException;
 import dev.sluice.internal.Percent;
+import dev.sluice.internal.Sha256;
 import dev.sluice.internal.Text;
-import java.nio.charset.StandardCharsets;
-import java.security.MessageDigest;
-import java.security.NoSuchAlgorithmException;
 import java.util.Collections;
 import java.util.HexFormat;
 import java.util.LinkedHashMap;
@@ -386,12 +384,6 @@ public final class Identity implements Comparable<Identity> {
   }
 
   private static String sha256(String value) {
-    try {
-      byte[] digest =
-          MessageDigest.getInstance("SHA-256").digest(value.getBytes(StandardCharsets.UTF_8));
-      return HASHED + HexFormat.of().formatHex(digest, 0, HASH_DIGITS / 2);
-    } catch (NoSuchAlgorithmException e) {
-      throw new IllegalStateException("every JVM has SHA-256", e);
-    }
+    return HASHED + Sha256.hex(value).substring(0, HASH_DIGITS);
   }
 }

@@ -7,11 +7,8 @@ import dev.sluice.Rule;
 import dev.sluice.Rules;
 import dev.sluice.Terms;
 import dev.sluice.internal.Durations;
-import java.nio.charset.StandardCharsets;
-import java.security.MessageDigest;
-import java.security.NoSuchAlgorithmException;
+import dev.sluice.internal.Sha256;
 import java.time.Instant;
-import java.util.HexFormat;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.TreeMap;
@@ -67,14 +64,7 @@ public record RuleVersion(String version, String facets, Map<String, String> rul
     }
 
     String hash() {
-      try {
-        byte[] digest =
-            MessageDigest.getInstance("SHA-256")
-                .digest(text.toString().getBytes(StandardCharsets.UTF_8));
-        return HexFormat.of().formatHex(digest).substring(0, DIGITS);
-      } catch (NoSuchAlgorithmException e) {
-        throw new IllegalStateException("every JVM has SHA-256", e);
-      }
+      return Sha256.hex(text.toString()).substring(0, DIGITS);
     }
   }
 
