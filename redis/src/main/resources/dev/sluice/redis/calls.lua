@@ -5,13 +5,13 @@
 -- repeated for a minute; a denial no longer than its wait. A call that was counted is not decided again while
 -- any of its limits counts it.
 
-local CALL_MEMORY = 60000000 -- how long the answer to a call with an id is repeated, in microseconds
 local NAMED_ID_LENGTH = 40 -- length of the receipt id of a call with an id; others are shorter
 local CALL_DIGITS = 24 -- how many of these characters identify the call
 
--- What this call must remember, by key. It is written after the rows, which have counted the call by then.
-local remembered_calls
+local judge_named, forget_call, recall, settled_place, write_remembered_calls
+do
 
+local CALL_MEMORY = 60000000 -- how long the answer to a call with an id is repeated, in microseconds
 -- The number of numbers in the reply to these charges.
 local function reply_length(charges)
   local length = 2
@@ -22,7 +22,7 @@ local function reply_length(charges)
 end
 
 -- What is remembered of a call, or nil. A value that Sluice did not write counts as nil.
-local function recall(key, charged, charges)
+function recall(key, charged, charges)
   local value = remembered_calls[key] and remembered_calls[key].value or get(key)
   if not value then
     return nil
@@ -76,7 +76,7 @@ local function remember(key, question, charged, at_least, allowed, charges, firs
 end
 
 -- Forgets a call that was refunded.
-local function forget_call(key)
+function forget_call(key)
   remembered_calls[key] = nil
   call('DEL', key)
 end
@@ -97,7 +97,7 @@ end
 -- The key and the member that record that a receipt was settled. The key is key!done of the first account, a
 -- sorted set: score = when the member may be forgotten, member = id@taken. A receipt of several accounts adds a
 -- digest of the other keys.
-local function settled_place(id, taken_at, places, first)
+function settled_place(id, taken_at, places, first)
   local name, others = id .. '@' .. text(taken_at), {}
   for i = first + 1, #places do
     others[#others + 1] = keys[places[i]]
@@ -109,7 +109,7 @@ local function settled_place(id, taken_at, places, first)
 end
 
 -- Decides a call with an id. The first place is that of its own key.
-local function judge_named(charges, places, question, charged, at_least)
+function judge_named(charges, places, question, charged, at_least)
   local key = keys[places[1]]
   local seen = recall(key, charged, charges)
   local known = seen and now < seen.ends
@@ -122,7 +122,7 @@ local function judge_named(charges, places, question, charged, at_least)
     stand(seen.allowed, charges, places)
   else
     local first = filled + 1
-    local allowed = judge(charges, places, 1, true)
+    local allowed = judge(charges, places, 1)
     if allowed ~= nil and may_write then
       remember(key, question, charged, at_least, allowed, charges, first)
       local done, name = settled_place(sub(key, -CALL_DIGITS) .. question, now, places, 2)
@@ -131,11 +131,13 @@ local function judge_named(charges, places, question, charged, at_least)
   end
 end
 
-local function write_remembered_calls()
+function write_remembered_calls()
   for key, each in pairs(remembered_calls) do
     call('SET', key, each.value, 'PX', text(each.millis))
     -- A call that was refunded and taken again in the same microsecond has the same receipt: make it valid
     -- again.
     on_set('ZREM', each.done, each.name)
   end
+end
+
 end

@@ -36,6 +36,14 @@ local function round(limit, moment)
   return moment, moment + 1
 end
 
+function fixed_window.take(limit, amount, ceiling, written, used)
+  local start, finish = round(limit, now)
+  used = written >= start and used + amount or amount
+  if used <= ceiling then
+    return finish - now, 0, used
+  end
+end
+
 function fixed_window.used(limit, row, at, now)
   return row[WRITTEN] >= round(limit, now) and row[at] or 0
 end

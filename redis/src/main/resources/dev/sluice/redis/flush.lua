@@ -1,8 +1,5 @@
 -- Flushing: a changed row is written back, with a TTL that covers what it remembers.
 
--- The TTL of a key exceeds what it must remember by SLACK, and by up to a GRAIN more.
-local SLACK, GRAIN = 60000000, 300000000
-
 -- Whether a row can no longer affect any decision. Usage of calendar windows always may.
 local function is_spent(row)
   local form, time, lock = row[FORM], time_of(row), row.lock
@@ -99,9 +96,7 @@ function flush(row)
   end
   local lasts, millis = (row.odd or not row[BACK]) and ends(row) or row[BACK], nil
   if lasts + SLACK > row[LIVES] * 1000000 then
-    lasts = lasts + SLACK
-    lasts = lasts - rest(lasts, GRAIN) + GRAIN
-    row[LIVES], millis = lasts / 1000000, ceil_div(lasts - now, 1000)
+    row[LIVES], millis = life(lasts)
   end
   if row[RAW] and not (millis or row.counts or row.tail) then
     -- What comes before and after the numbers is unchanged.

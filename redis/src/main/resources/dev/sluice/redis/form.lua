@@ -6,9 +6,12 @@ local KINDS = { -- by the letter in terms, and by the code in a row
   token_bucket, fixed_window, sliding_window, sliding_log,
 }
 
+local MOST_NUMBERS = 7 -- in a row that goes the plain way: see plain.lua
+
 -- The form of a row with these limits.
 local function form_of(limits)
-  local form = {limits = limits, at = {}, last = NUMBERS - 1, format = '', cells = false, logs = 0, suffixes = {}}
+  local form = {limits = limits, at = {}, last = NUMBERS - 1, format = '', cells = false, logs = 0, suffixes = {},
+    is_plain = #limits > 0}
   local shape, bytes = {}, 0
   for i, limit in ipairs(limits) do
     local kind = limit.kind
@@ -16,6 +19,7 @@ local function form_of(limits)
     form.last, bytes = form.last + kind.width, bytes + kind.bytes
     form.format = form.format .. kind.format
     form.cells = form.cells or kind == sliding_window
+    form.is_plain = form.is_plain and kind.take and form.last - NUMBERS < MOST_NUMBERS
     shape[#shape + 1] = kind.code
     for _, parameter in ipairs(limit.shape) do
       shape[#shape + 1] = parameter

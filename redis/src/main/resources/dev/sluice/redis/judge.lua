@@ -4,36 +4,23 @@
 --            is 0), and what is the same for all accounts. The other fields belong to the current plan: row, used
 --            (of each limit), fits, flags, marks or uncharged (of each limit).
 
-local TAKEN, LOCKED = 1, 2 -- flags of a charge
-local DENIED, ALLOWED, PLAINLY = 0, 1, 2 -- verdicts; PLAINLY has a short form
 local OF_CHARGE, OF_LIMIT = 4, 5 -- how many numbers `report` writes for a charge, and for each of its limits
+local row_of, look, reply_lacks_round, count, report
+do
 
--- Instead of a verdict: nothing was done, because …
-local LACKS_ROUND = 3 -- the calendar windows around the time that follows are missing
-local ID_REUSED = 4 -- the id was used for another question
-local MAY_NOT_WRITE = 5 -- the call has to write, but may not
-
-local values -- the values of the keys when the call began
-local out, filled -- the reply, and how many numbers it has
-
-local function reply(...)
-  for i = 1, select('#', ...) do
-    out[filled + i] = (select(i, ...))
-  end
-  filled = filled + select('#', ...)
-end
+local TAKEN, LOCKED = 1, 2 -- flags of a charge
 
 -- The row of an account, converted to the terms if there are any.
-local function row_of(place, terms)
+function row_of(place, terms)
   local row = rows[place]
   local raw
   if row and row[CHANGED] then
     flush(row)
   end
-  if row or not values then
+  if row then
     raw = get(keys[place])
   else
-    raw = values[place]
+    raw = value_of(place)
   end
   if terms and raw then
     row = decode(place, raw, terms.form, terms)
@@ -46,25 +33,9 @@ local function row_of(place, terms)
   return terms and bring(row, terms) or row
 end
 
--- A charge of a cost, for any account.
-local function charge_of(terms, cost)
-  local form = terms.form
-  local charge = {
-    terms = terms, cost = cost, asked = max(1, cost), limits = form.limits, at = form.at, amounts = {},
-    never_fits = false, enforced = true, row = false, used = {}, fits = false, flags = 0, counts = false,
-    marks = {}, uncharged = {},
-  }
-  for i, limit in ipairs(form.limits) do
-    charge.amounts[i] = charge.asked * limit.scale
-    charge.never_fits = charge.never_fits or never_fits(limit, charge.asked)
-  end
-  return charge
-end
-
--- Finds the row of each charge, and whether the charge fits. Returns whether the plan is denied, and whether
--- all rows are in their usual state: no lock, no refunds to report, and not from the future.
-local function look(charges, places, from)
-  local denied, are_usual = false, true
+-- Finds the row of each charge, and whether the charge fits. Returns whether the plan is denied.
+function look(charges, places, from)
+  local denied = false
   for j = 1, #charges do
     local charge, place = charges[j], places[from + j]
     local row = rows[place]
@@ -72,12 +43,7 @@ local function look(charges, places, from)
       row = row_of(place, charge.terms)
     end
     local limits, at, amounts, used = charge.limits, charge.at, charge.amounts, charge.used
-    local time, has_room = row[WRITTEN], not charge.never_fits
-    if time > now then
-      are_usual = false
-    else
-      time = now
-    end
+    local time, has_room = max(row[WRITTEN], now), not charge.never_fits
     for i = 1, #limits do
       local limit = limits[i]
       local counts = limit:used(row, at[i], time)
@@ -86,32 +52,32 @@ local function look(charges, places, from)
         has_room = false
       end
     end
-    if row.odd and (row.lock or row.given) then
-      are_usual, has_room = false, has_room and lock_left(row) == 0
+    if row.lock then
+      has_room = has_room and lock_left(row) == 0
     end
     charge.row, charge.fits, charge.flags, charge.counts = row, has_room, 0, false
     if not has_room and charge.enforced then
       denied = true
     end
   end
-  return denied, are_usual
+  return denied
 end
 
 -- Replies that a calendar window is missing, and forgets the rows that were read.
-local function reply_lacks_round(charges)
+function reply_lacks_round(charges)
   for _, charge in ipairs(charges) do
     if not charge.row[CHANGED] then
-      rows[charge.row[PLACE]] = nil
+      local place = charge.row[PLACE]
+      rows[place], values[place] = nil, STALE -- it may have changed since the call began
     end
   end
-  values = nil -- the values may have changed since the start
   reply(LACKS_ROUND, lacking_round)
   lacking_round = nil
 end
 
 -- Counts a cost, and locks the account if the cost leads to a lock. `hold` is the duration of a reservation, or
 -- 0.
-local function count(charge, records, hold)
+function count(charge, records, hold)
   local row, terms, cost = charge.row, charge.terms, charge.cost
   if cost == 0 then
     return
@@ -183,37 +149,10 @@ local function refuse(charge)
   end
 end
 
--- Counts a charge that locks nobody, on a row in its usual state. For each limit it replies what remains, how
--- long until the whole limit is available, and the number of the mark. It does the work of `count` and `report`
--- at once, because nearly every call is of this kind.
-local function take_plainly(charge, hold)
-  local row, limits, places, amounts = charge.row, charge.limits, charge.at, charge.amounts
-  change(row)
-  if row[WRITTEN] ~= now or row.is_old then
-    advance(row, now, charge.used)
-  end
-  local n, last = filled, 0
-  for i = 1, #limits do
-    local limit, at = limits[i], places[i]
-    local mark = limit:add(row, at, now, amounts[i])
-    local used = row[at]
-    local reset = limit:reset_after(row, at, now, used)
-    if reset > last then
-      last = reset
-    end
-    out[n + 1], out[n + 2], out[n + 3] = remaining(limit, used), reset, mark
-    n = n + 3
-  end
-  filled, row[BACK] = n, now + last
-  if hold > 0 then
-    reserve(row, charge.cost, now + hold)
-  end
-end
-
 -- Replies to a charge: its flags, the end of its lock or 0, the time of its account, and the total refunded to
 -- calls that other takes followed. Then for each limit: what remains, how long to wait (or NEVER), how long
 -- until the whole limit is available, the number of the mark, and what could not be charged.
-local function report(charge, asks, records)
+function report(charge, asks, records)
   local row, n, limits, places = charge.row, filled, charge.limits, charge.at
   local left, time = lock_left(row), time_of(row)
   local is_written = time == row[WRITTEN] and not row.is_old
@@ -260,8 +199,8 @@ end
 
 -- Decides a plan whose accounts are the `places` after `from`, and replies. Returns whether it was allowed; nil
 -- if nothing was done.
-local function judge(charges, places, from, is_told_in_full)
-  local denied, are_usual = look(charges, places, from)
+function judge(charges, places, from)
+  local denied = look(charges, places, from)
   if lacking_round then
     return reply_lacks_round(charges)
   end
@@ -270,14 +209,6 @@ local function judge(charges, places, from, is_told_in_full)
   may_mend = may_write and not peeks
   if allowed and not may_write and not peeks then
     return reply(MAY_NOT_WRITE)
-  end
-  if allowed and are_usual and charges.are_plain and not is_told_in_full then
-    filled = filled + 1
-    out[filled] = PLAINLY
-    for i = 1, #charges do
-      take_plainly(charges[i], hold)
-    end
-    return true
   end
   reply(allowed and ALLOWED or DENIED, now)
   for _, charge in ipairs(charges) do
@@ -295,4 +226,6 @@ local function judge(charges, places, from, is_told_in_full)
     end
   end
   return allowed
+end
+
 end

@@ -20,7 +20,6 @@
 
 local REST = '<I7I7I7I7I7I7I7I7'
 local REST_BYTES = 56
-local rows -- the rows that this call has read, by the place of their key
 
 -- An empty row.
 local function empty(place, form, moment)

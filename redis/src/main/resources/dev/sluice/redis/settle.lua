@@ -1,5 +1,8 @@
 -- Settles receipts: refunds, charges more, forgives usage, closes reservations.
 
+local confirm, settle
+do
+
 local RESEND = 10000000 -- a settlement is sent again within half of that, if at all
 
 local function is_settled(done, name)
@@ -8,7 +11,7 @@ local function is_settled(done, name)
 end
 
 -- Closes a reservation and refunds what is left of it, or of a take.
-local function confirm(entry, open_till)
+function confirm(entry, open_till)
   local row, terms, back = entry.row, entry.terms, entry.cost - entry.actual
   local may_lock = terms.locks_on_limit and #terms.locks > 0 and open_till > now
     and row[SHAPE] == terms.form.prefix and lock_left(row) == 0
@@ -69,7 +72,8 @@ local function settle_row(entry, open_till, is_late)
   end
   local more = entry.actual - entry.cost
   if more > 0 then
-    local charge = charge_of(entry.terms, more)
+    local charge = charge_of(entry.terms)
+    set_cost(charge, more)
     charge.row, charge.used = bring(entry.row, entry.terms), nil
     count(charge, true, 0)
     for _, each in ipairs(charge.uncharged) do
@@ -81,7 +85,7 @@ end
 
 -- Settles a receipt. Returns 0 if nothing was done, else 1 and for each account what could not be charged and
 -- the end of its lock, or 0.
-local function settle(receipt, entries, places)
+function settle(receipt, entries, places)
   local done, name = settled_place(receipt.id, receipt.taken_at, places, 1)
   local is_late = now >= receipt.good_till
   if is_settled(done, name) or (is_late and not receipt.charges_more) then
@@ -110,4 +114,6 @@ local function settle(receipt, entries, places)
     keep_until(done, name, max(receipt.good_till, now + RESEND), SLACK)
   end
   return 1, unpack(results)
+end
+
 end

@@ -12,7 +12,6 @@
 -- little.
 
 local sliding_log = {letter = 'l', code = 4, width = 3, format = 'I7I7I7', bytes = 21, parameters = 1}
-local AT_ONCE = 200 -- entries that are read or removed at once
 
 -- Arguments: limit, window.
 function sliding_log.limit(quota, window)

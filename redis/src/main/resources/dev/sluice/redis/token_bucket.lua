@@ -19,14 +19,27 @@ function token_bucket.of_shape(units_per_token, units_per_micro)
   return token_bucket.limit(0, units_per_token, units_per_micro, 0)
 end
 
--- The units that a bucket lacks some time after it lacked `units`.
-local function lacking(limit, units, elapsed)
-  local left = units - elapsed * limit.units_per_micro
+-- The units that a bucket lacks some time after it lacked `units`, at a rate of units per microsecond.
+local function lacking(units, elapsed, rate)
+  local left = units - elapsed * rate
   return left > 0 and left or 0
 end
 
+-- How long until a bucket that lacks `units` is full.
+local function full_in(units, rate)
+  return rate == 1 and units or ceil_div(units, rate)
+end
+
+function token_bucket.take(limit, amount, ceiling, written, used)
+  local rate = limit.units_per_micro
+  used = lacking(used, now - written, rate) + amount
+  if used <= ceiling then
+    return full_in(used, rate), used, used
+  end
+end
+
 function token_bucket.used(limit, row, at, now)
-  return lacking(limit, row[at], now - row[WRITTEN])
+  return lacking(row[at], now - row[WRITTEN], limit.units_per_micro)
 end
 
 function token_bucket.advance(limit, row, at, now, used)
@@ -47,7 +60,7 @@ function token_bucket.opens_after(limit, row, at, now, amount)
 end
 
 function token_bucket.reset_after(limit, row, at, now, used)
-  return limit.units_per_micro == 1 and used or ceil_div(used, limit.units_per_micro)
+  return full_in(used, limit.units_per_micro)
 end
 
 -- Units less those of some tokens. A negative number of tokens means that the row was lost and its counter
@@ -61,8 +74,9 @@ end
 -- less refills since.
 function token_bucket.give_back(limit, row, at, now, amount, mark, number, cost, given_since)
   local elapsed = max(0, now - mark)
-  local left = lacking(limit, without(limit, number, given_since), elapsed)
-  local own = lacking(limit, cost * limit.scale, elapsed)
+  local rate = limit.units_per_micro
+  local left = lacking(without(limit, number, given_since), elapsed, rate)
+  local own = lacking(cost * limit.scale, elapsed, rate)
   local lacks = token_bucket.used(limit, row, at, now)
   local back = min(lacks, amount, max(left, own))
   row[at] = max(0, row[at] - back)
@@ -79,6 +93,6 @@ end
 -- since the row was written, the faster of the old and new rates applies. So the wait that a denial reported is
 -- long enough, although a denial writes nothing.
 function token_bucket.convert(limit, row, at, from, old, old_at, now)
-  local before = lacking(limit, as_tokens(limit, from, old[old_at]), now - old[WRITTEN])
+  local before = lacking(as_tokens(limit, from, old[old_at]), now - old[WRITTEN], limit.units_per_micro)
   row[at] = min(before, as_tokens(limit, from, token_bucket.used(from, old, old_at, now)))
 end

@@ -103,7 +103,8 @@ public final class Batch {
       List<Long> moments,
       boolean namesAll) {
     List<Operation<?>> operations = new ArrayList<>();
-    Words words = new Words(encoding, moments);
+    boolean inOrder = groups.size() == 1 && others.isEmpty() && !namesAll;
+    Words words = new Words(encoding, moments, inOrder);
     words.add(reads ? "r" : "w");
     words.add(testNow);
     for (List<JudgeOperation> group : groups) {
@@ -127,12 +128,17 @@ public final class Batch {
 
     private final Function<Terms, EncodedTerms> encoding;
     private final List<Long> moments;
+
+    /** Whether the first places are those of all keys. */
+    private final boolean inOrder;
+
     private final List<String> words = new ArrayList<>();
     private final LinkedHashMap<String, Integer> places = new LinkedHashMap<>();
 
-    Words(Function<Terms, EncodedTerms> encoding, List<Long> moments) {
+    Words(Function<Terms, EncodedTerms> encoding, List<Long> moments, boolean inOrder) {
       this.encoding = encoding;
       this.moments = moments;
+      this.inOrder = inOrder;
     }
 
     @Override
@@ -159,7 +165,7 @@ public final class Batch {
         }
         encoded.append((char) (place % DIGITS)).append((char) (place / DIGITS));
       }
-      words.add(encoded.toString());
+      words.add(inOrder && places.size() == keys.size() ? "" : encoded.toString());
     }
   }
 }

@@ -171,6 +171,7 @@ public final class JudgeOperation extends Operation<Decision> {
     plans.forEach(plan -> plan.nameKeys(keys));
     to.add(first.name == null ? "J" : "I");
     to.add(first.planText(to));
+    to.add(first.costs());
     to.addPlaces(keys);
     if (first.name != null) {
       to.add(first.name.question());
@@ -179,7 +180,7 @@ public final class JudgeOperation extends Operation<Decision> {
     }
   }
 
-  /** The encoding of the plan without its accounts. */
+  /** The encoding of the plan without its accounts and costs. */
   private String planText(Arguments to) {
     boolean reserves = held || plan.intent() == Intent.RESERVE;
     List<Charge> charges = plan.charges();
@@ -188,9 +189,17 @@ public final class JudgeOperation extends Operation<Decision> {
     text.append(reserves ? Durations.micros(held ? HOLD : plan.hold()) : 0);
     for (int i = 0; i < charges.size(); i++) {
       Charge charge = charges.get(i);
-      text.append('\n').append(charge.cost());
-      text.append(charge.enforced() ? " 1 " : " 0 ").append(firstOfRule(charges, i));
+      text.append(charge.enforced() ? "\n1 " : "\n0 ").append(firstOfRule(charges, i));
       text.append(' ').append(to.encoded(charge.terms()));
+    }
+    return text.toString();
+  }
+
+  /** The costs of the charges; apart from the plan, which Redis keeps when it has parsed it. */
+  private String costs() {
+    StringBuilder text = new StringBuilder();
+    for (Charge charge : plan.charges()) {
+      text.append(text.isEmpty() ? "" : " ").append(charge.cost());
     }
     return text.toString();
   }

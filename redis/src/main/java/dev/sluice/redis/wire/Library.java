@@ -20,12 +20,15 @@ public final class Library {
 
   private static final String[] FILES = {
     "basics",
+    "call",
     "kinds",
     "token_bucket",
     "fixed_window",
     "sliding_window",
     "sliding_log",
     "form",
+    "terms",
+    "plain",
     "row",
     "load",
     "change",
@@ -35,6 +38,7 @@ public final class Library {
     "judge",
     "calls",
     "settle",
+    "operations",
     "run",
   };
   private static final int DIGITS = 16;
