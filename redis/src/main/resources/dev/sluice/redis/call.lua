@@ -23,10 +23,10 @@ local NOT_PLAIN = 6 -- a short script decides only what is plain
 local keys, words, cursor -- the arguments, and where to read on
 local now, may_write
 local values -- the values of the keys when the call began, or STALE
-local rows -- the rows that the general way has read, by the place of their key
+local rows = {} -- the rows that the general way has read, by the place of their key
 local lacking_round -- a moment whose calendar window is missing
 local foreign -- how many values under our keys Sluice did not write
-local remembered_calls -- by key, what this call must remember of calls with an id: see calls.lua
+local remembered_calls = {} -- by key, what must be remembered of calls with an id: see calls.lua
 local may_mend -- whether to correct a row whose log has lost entries; not for a peek
 local out, filled = {}, 0 -- the reply, and how many numbers it has; the next call uses the table again
 local operations = {} -- by their letters
@@ -99,7 +99,9 @@ end
 local function begin(given_keys, given_words)
   keys, words, cursor, values = given_keys, given_words, 3, nil
   filled, foreign, lacking_round, may_write, may_mend = 2, 0, nil, words[1] == 'w', false
-  rows, remembered_calls = {}, {}
+  if next(rows) or next(remembered_calls) then
+    rows, remembered_calls = {}, {}
+  end
   if words[2] == '0' then
     local time = call('TIME')
     now = time[1] * 1000000 + time[2]
@@ -166,19 +168,20 @@ local function life(last)
   return lives / 1000000, ceil_div(lives - now, 1000)
 end
 
-local format_of_all = '<' -- the format of AT_ONCE numbers, made in the first call
+local formats = {} -- of that many numbers
 
 -- The reply as one string.
 local function packed()
   out[1], out[2] = now, foreign
-  if #format_of_all == 1 then
-    format_of_all = '<' .. rep('I7', AT_ONCE)
-  end
   local parts = {}
   for i = 1, filled, AT_ONCE do
     local n = min(filled - i + 1, AT_ONCE)
-    local format_of_these = n == AT_ONCE and format_of_all or sub(format_of_all, 1, 2 * n + 1)
-    parts[#parts + 1] = pack(format_of_these, unpack(out, i, i + n - 1))
+    formats[n] = formats[n] or '<' .. rep('I7', n)
+    local part = pack(formats[n], unpack(out, i, i + n - 1))
+    if n == filled then
+      return part
+    end
+    parts[#parts + 1] = part
   end
-  return parts[2] and table.concat(parts) or parts[1]
+  return table.concat(parts)
 end

@@ -1,4 +1,4 @@
--- The plain way: takes by enforced rules from rows that have the form of their terms, were written no later than now, and
+-- The plain way: takes by enforced rules from rows that have the form of their terms, were written no later than now and
 -- have nothing behind their numbers: no lock, reservation or forgotten usage. That is nearly every call.
 --
 -- Numbers stay in locals, or in one array that the next plan uses again. Tables for rows and charges, as the general way
@@ -57,7 +57,7 @@ end
 local function take_one(charges, encoded, count)
   local charge = charges[1]
   local limit, amount, ceiling, form = charge.limits[1], charge.amounts[1], charge.ceilings[1], charge.terms.form
-  local take, most, scale, prefix, bytes = limit.take, limit.most, limit.scale, form.prefix, form.bytes
+  local take, prefix, bytes = limit.take, form.prefix, form.bytes
   local row_format = form.format
   local place, raw, lives, written, a, b, c, back, is_plain
   local is_changed, n = false, filled
@@ -87,7 +87,7 @@ local function take_one(charges, encoded, count)
     end
     if resets then
       back, written, a, b, c, is_changed = resets, now, a_now, b_now, c_now, true
-      out[n + 1], out[n + 2], out[n + 3], out[n + 4] = PLAINLY, (most - a - (most - a) % scale) / scale, resets, mark
+      out[n + 1], out[n + 2], out[n + 3], out[n + 4] = PLAINLY, remaining(limit, a), resets, mark
       n = n + 4
     else
       if is_changed then
@@ -150,8 +150,7 @@ local function take_all(charges, k, encoded)
       if resets > last then
         last = resets
       end
-      local most, scale = limit.most, limit.scale
-      out[n + 1], out[n + 2], out[n + 3] = (most - a - (most - a) % scale) / scale, resets, mark
+      out[n + 1], out[n + 2], out[n + 3] = remaining(limit, a), resets, mark
       n, at = n + 3, at + 1
     end
     spots[j], strings[j], lifetimes[j], backs[j] = place, raw, lives, last

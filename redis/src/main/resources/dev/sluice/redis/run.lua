@@ -10,7 +10,7 @@ local function run(given_keys, given_words)
     operations[operation]()
     operation = word()
   end
-  if may_write and write_all then
+  if may_write and (next(rows) or next(remembered_calls)) then
     write_all()
   end
   return packed()
