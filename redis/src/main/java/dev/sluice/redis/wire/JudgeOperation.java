@@ -103,12 +103,12 @@ public final class JudgeOperation extends Operation<Decision> {
     return receiptId;
   }
 
-  private void nameKeys(List<String> to) {
+  private void place(Arguments to) {
     if (callKey != null) {
-      to.add(callKey);
+      to.place(callKey);
     }
     for (Charge charge : plan.charges()) {
-      to.add(keyspace.key(charge.account()));
+      to.place(keyspace, charge.account());
     }
   }
 
@@ -166,12 +166,12 @@ public final class JudgeOperation extends Operation<Decision> {
   /** Writes the arguments of a group of plans that {@linkplain #goesWith go together}. */
   static void write(List<JudgeOperation> plans, Arguments to) {
     JudgeOperation first = plans.get(0);
-    List<Charge> charges = first.plan.charges();
-    List<String> keys = new ArrayList<>(plans.size() * charges.size() + 1);
-    plans.forEach(plan -> plan.nameKeys(keys));
     to.add(first.name == null ? "J" : "I");
     to.add(first.planText(to));
-    to.addPlaces(keys);
+    for (JudgeOperation plan : plans) {
+      plan.place(to);
+    }
+    to.addPlaces();
     if (first.name != null) {
       to.add(first.name.question());
       to.add(first.name.charges());

@@ -144,7 +144,7 @@ public final class SettleOperation extends Operation<Settled> {
         to.add(mark.number());
       }
     }
-    to.addPlaces(keys(receipt.entries()));
+    place(receipt.entries(), to);
   }
 
   @Override
