@@ -128,11 +128,14 @@ public final class DenialCache extends ForwardingStore {
     store.take(
         plan,
         (decision, error) -> {
-          if (decision instanceof Decision.Denied denied
-              && denied.countedBy() == Decision.CountedBy.STORE) {
-            remember(plan, denied, now);
+          try {
+            if (decision instanceof Decision.Denied denied
+                && denied.countedBy() == Decision.CountedBy.STORE) {
+              remember(plan, denied, now);
+            }
+          } finally {
+            then.accept(decision, error);
           }
-          then.accept(decision, error);
         });
   }
 

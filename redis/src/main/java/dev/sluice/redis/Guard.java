@@ -20,6 +20,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.BiConsumer;
 import java.util.function.Consumer;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -74,12 +75,12 @@ final class Guard implements AutoCloseable {
     Node node = node(topology.nodeOf(Keyspace.slot(partition)));
     Breaker.Pass pass = node.breaker.enter();
     if (pass == Breaker.Pass.NONE) {
-      byPolicy(operation, node.breaker.trouble(), then);
+      pass(() -> byPolicy(operation, node.breaker.trouble()), then);
     } else {
       node.ask(
           operation,
           partition,
-          (decision, error) -> node.answer(operation, pass, decision, error, then));
+          (decision, error) -> pass(() -> node.answer(operation, pass, decision, error), then));
     }
   }
 
@@ -89,21 +90,25 @@ final class Guard implements AutoCloseable {
       StoreFault fault,
       BiConsumer<@Nullable Decision, @Nullable Throwable> then) {
     report(fault);
-    byPolicy(operation, String.valueOf(fault.getMessage()), then);
+    pass(() -> byPolicy(operation, String.valueOf(fault.getMessage())), then);
   }
 
-  private void byPolicy(
-      JudgeOperation operation,
-      String reason,
-      BiConsumer<@Nullable Decision, @Nullable Throwable> then) {
-    Decision decision;
+  /** Throws an {@link IdReusedException} if the id was used for another call. */
+  private Decision byPolicy(JudgeOperation operation, String reason) {
+    return fallback.decide(operation.plan, operation.isPart, operation.receiptId(), reason);
+  }
+
+  /** Passes on a decision, or the error instead. */
+  private static void pass(
+      Supplier<Decision> decision, BiConsumer<@Nullable Decision, @Nullable Throwable> then) {
+    Decision made;
     try {
-      decision = fallback.decide(operation.plan, operation.isPart, operation.receiptId(), reason);
+      made = decision.get();
     } catch (RuntimeException e) {
-      then.accept(null, e); // the id was used for another call
+      then.accept(null, e);
       return;
     }
-    then.accept(decision, null);
+    then.accept(made, null);
   }
 
   private void report(StoreFault fault) {
@@ -175,26 +180,26 @@ final class Guard implements AutoCloseable {
       }
     }
 
-    private void answer(
+    private Decision answer(
         JudgeOperation operation,
         Breaker.Pass pass,
         @Nullable Decision decision,
-        @Nullable Throwable error,
-        BiConsumer<@Nullable Decision, @Nullable Throwable> then) {
+        @Nullable Throwable error) {
       if (decision != null) {
         answered(pass);
         fallback.note(decision);
-        then.accept(decision, null);
-      } else if (error instanceof IdReusedException) {
-        answered(pass);
-        then.accept(null, error);
-      } else {
-        operation.giveUp();
-        StoreFault fault = StoreFault.of(Objects.requireNonNull(error));
-        keyspace = operation.keyspace;
-        failed(pass, fault);
-        byPolicy(operation, fault, then);
+        return decision;
       }
+      if (error instanceof IdReusedException reused) {
+        answered(pass);
+        throw reused;
+      }
+      operation.giveUp();
+      StoreFault fault = StoreFault.of(Objects.requireNonNull(error));
+      keyspace = operation.keyspace;
+      failed(pass, fault);
+      report(fault);
+      return byPolicy(operation, String.valueOf(fault.getMessage()));
     }
 
     private void answered(Breaker.Pass pass) {

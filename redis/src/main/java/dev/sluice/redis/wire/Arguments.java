@@ -14,7 +14,7 @@ final class Arguments {
    * Equal keys are found by a hash table of places, and compared as bytes.
    */
   private static final int DIGITS = 128; // so that each byte of a place is ASCII
-  private static final int BYTES_OF_KEY = 48;
+  private static final int BYTES_OF_KEY = 64;
   private static final int BYTES_OF_WORDS = 192;
 
   private final Function<Terms, EncodedTerms> encoding;
@@ -39,7 +39,7 @@ final class Arguments {
     this.keys = new Frame(BYTES_OF_KEY * expected);
     this.words = new Frame(BYTES_OF_WORDS);
     this.places = new Frame(2 * expected);
-    this.table = new int[2 * Integer.highestOneBit(2 * expected - 1)];
+    this.table = new int[2 * Integer.highestOneBit(2 * Math.max(1, expected) - 1)];
     this.hashes = new int[table.length / 2 + 1];
     this.starts = new int[table.length / 2 + 1];
   }
@@ -79,6 +79,9 @@ final class Arguments {
   }
 
   private int placeOf(String[] key) {
+    if (keys.count() == hashes.length - 1) {
+      grow();
+    }
     int hash = Arrays.hashCode(key);
     int start = keys.size();
     addKey(key);
@@ -91,9 +94,6 @@ final class Arguments {
     table[at] = place;
     hashes[place] = hash;
     starts[place] = start;
-    if (place == hashes.length - 1) {
-      grow();
-    }
     return place;
   }
 

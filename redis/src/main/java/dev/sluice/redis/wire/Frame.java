@@ -19,13 +19,15 @@ final class Frame {
 
   /** Adds a word, given in parts. */
   void add(String... parts) {
+    int characters = 0;
     int length = 0;
     for (String part : parts) {
+      characters += part.length();
       length += ByteBufUtil.utf8Bytes(part);
     }
     begin(length);
     for (String part : parts) {
-      write(part);
+      write(part, length == characters);
     }
     end();
   }
@@ -57,14 +59,15 @@ final class Frame {
   }
 
   @SuppressWarnings("deprecation") // it copies ASCII without a temporary array
-  private void write(String text) {
-    int length = ByteBufUtil.utf8Bytes(text);
-    if (length == text.length()) {
-      text.getBytes(0, length, bytes, size);
+  private void write(String text, boolean isAscii) {
+    if (isAscii) {
+      text.getBytes(0, text.length(), bytes, size);
+      size += text.length();
     } else {
-      System.arraycopy(text.getBytes(StandardCharsets.UTF_8), 0, bytes, size, length);
+      byte[] encoded = text.getBytes(StandardCharsets.UTF_8);
+      System.arraycopy(encoded, 0, bytes, size, encoded.length);
+      size += encoded.length;
     }
-    size += length;
   }
 
   private void writeDigits(int number) {

@@ -118,7 +118,7 @@ public final class JudgeOperation extends Operation<Decision> {
       to.accept(Keyspace.doneKey(keyspace.key(plan.charges().get(0).account())));
     }
     for (Charge charge : plan.charges()) {
-      nameLogs(keyspace.key(charge.account()), charge.terms(), to);
+      nameLogs(charge.account(), charge.terms(), to);
     }
   }
 

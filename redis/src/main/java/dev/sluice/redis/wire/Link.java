@@ -82,9 +82,12 @@ public final class Link {
         request,
         reads,
         (reply, error) -> {
-          read(request, reads, reply, error, 1, then);
-          if (met.getAndSet(true)) {
-            landed.run();
+          try {
+            read(request, reads, reply, error, 1, then);
+          } finally {
+            if (met.getAndSet(true)) {
+              landed.run();
+            }
           }
         });
     return !met.getAndSet(true);

@@ -1,5 +1,6 @@
 package dev.sluice.redis.wire;
 
+import dev.sluice.Account;
 import dev.sluice.Limit;
 import dev.sluice.Receipt;
 import dev.sluice.Terms;
@@ -9,9 +10,13 @@ import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.BiConsumer;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /** One operation of the library (see run.lua), and what follows its result. */
 public abstract class Operation<R> {
+  private static final Logger LOG = LoggerFactory.getLogger(Operation.class);
+
   /** How long what one slot took for a call can wait for the other slots. */
   static final Duration HOLD = Duration.ofSeconds(10);
 
@@ -48,8 +53,13 @@ public abstract class Operation<R> {
 
   private void end(@Nullable R result, @Nullable Throwable error) {
     BiConsumer<@Nullable R, @Nullable Throwable> next = then.getAndSet(null);
-    if (next != null) {
+    if (next == null) {
+      return;
+    }
+    try {
       next.accept(result, error);
+    } catch (RuntimeException | Error e) {
+      LOG.error("What follows an answer of Redis threw an exception", e); // others wait for theirs
     }
   }
 
@@ -97,12 +107,13 @@ public abstract class Operation<R> {
     to.addPlaces();
   }
 
-  static void nameLogs(String key, Terms terms, Consumer<String> to) {
+  /** Names the keys of the sliding logs of an account. */
+  final void nameLogs(Account account, Terms terms, Consumer<String> to) {
     int log = 0;
     for (Limit limit : terms.limits()) {
       if (limit instanceof Limit.SlidingLog) {
         log++;
-        to.accept(Keyspace.logKey(key, log));
+        to.accept(Keyspace.logKey(keyspace.key(account), log));
       }
     }
   }
