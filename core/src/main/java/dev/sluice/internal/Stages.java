@@ -2,6 +2,8 @@ package dev.sluice.internal;
 
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
+import java.util.function.BiConsumer;
+import org.jspecify.annotations.Nullable;
 
 /** Waits for stages and unwraps their errors. */
 public final class Stages {
@@ -14,6 +16,14 @@ public final class Stages {
     } catch (CompletionException e) {
       throw cause(e) instanceof RuntimeException unchecked ? unchecked : e;
     }
+  }
+
+  /** Passes on the result of a stage, or its error without wrappers. */
+  public static <T> void pass(
+      CompletionStage<T> stage, BiConsumer<@Nullable T, @Nullable Throwable> then) {
+    CompletionStage<T> unused =
+        stage.whenComplete(
+            (result, error) -> then.accept(result, error == null ? null : cause(error)));
   }
 
   /** The cause of an error, without the wrappers that stages add. */

@@ -13,6 +13,7 @@ import dev.sluice.Rule;
 import dev.sluice.Settled;
 import dev.sluice.Settlement;
 import dev.sluice.Terms;
+import dev.sluice.internal.Answer;
 import dev.sluice.store.Charge;
 import dev.sluice.store.ForwardingStore;
 import dev.sluice.store.Plan;
@@ -20,8 +21,8 @@ import dev.sluice.store.Store;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.function.BiConsumer;
 import java.util.function.BooleanSupplier;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
@@ -107,22 +108,34 @@ public final class DenialCache extends ForwardingStore {
 
   @Override
   public CompletionStage<Decision> take(Plan plan) {
+    Answer<Decision> answer = new Answer<>();
+    take(plan, answer);
+    return answer;
+  }
+
+  @Override
+  public void take(Plan plan, BiConsumer<@Nullable Decision, @Nullable Throwable> then) {
     if (plan.intent() != Intent.TAKE || plan.id() != null || !subscribed.getAsBoolean()) {
-      return store.take(plan);
+      store.take(plan, then);
+      return;
     }
     long now = nanoTime.getAsLong();
     Decision known = known(plan, now);
     if (known != null) {
-      return CompletableFuture.completedFuture(known);
+      then.accept(known, null);
+      return;
     }
-    CompletionStage<Decision> asked = store.take(plan);
-    return asked.thenApply(
-        decision -> {
-          if (decision instanceof Decision.Denied denied
-              && denied.countedBy() == Decision.CountedBy.STORE) {
-            remember(plan, denied, now);
+    store.take(
+        plan,
+        (decision, error) -> {
+          try {
+            if (decision instanceof Decision.Denied denied
+                && denied.countedBy() == Decision.CountedBy.STORE) {
+              remember(plan, denied, now);
+            }
+          } finally {
+            then.accept(decision, error);
           }
-          return decision;
         });
   }
 

@@ -7,13 +7,12 @@ import dev.sluice.Receipt;
 import dev.sluice.Restriction;
 import dev.sluice.Settled;
 import dev.sluice.Settlement;
+import dev.sluice.internal.Answer;
 import dev.sluice.internal.Stages;
-import dev.sluice.store.Charge;
 import dev.sluice.store.ForwardingStore;
 import dev.sluice.store.Plan;
 import dev.sluice.store.Store;
 import java.time.Duration;
-import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import org.jspecify.annotations.Nullable;
 
@@ -34,12 +33,9 @@ public final class OffEventLoop extends ForwardingStore {
 
   @Override
   public CompletionStage<Decision> take(Plan plan) {
-    return handedOff(store.take(plan));
-  }
-
-  @Override
-  public Decision decide(Charge charge) {
-    return store.decide(charge);
+    HandedOff<Decision> answer = new HandedOff<>();
+    store.take(plan, answer);
+    return answer.asked();
   }
 
   @Override
@@ -84,30 +80,39 @@ public final class OffEventLoop extends ForwardingStore {
   }
 
   private <T> CompletionStage<T> handedOff(CompletionStage<T> stage) {
-    CompletableFuture<T> asked = stage.toCompletableFuture();
-    if (asked.isDone()) {
-      return asked;
-    }
-    Answer<T> answer = new Answer<>(asked);
-    CompletionStage<T> unused = asked.whenComplete((value, error) -> handoff.run(answer));
-    return answer;
+    HandedOff<T> answer = new HandedOff<>();
+    Stages.pass(stage, answer);
+    return answer.asked();
   }
 
-  /** The future that a caller gets. It completes on a handoff thread. */
-  private static final class Answer<T> extends CompletableFuture<T> implements Runnable {
-    private final CompletableFuture<T> asked;
+  /**
+   * The future that a caller gets. It completes on a handoff thread; at once if the answer is there
+   * before the caller gets the future.
+   */
+  private final class HandedOff<T> extends Answer<T> implements Runnable {
+    private @Nullable Thread asking = Thread.currentThread();
+    private @Nullable T result;
+    private @Nullable Throwable error;
 
-    Answer(CompletableFuture<T> asked) {
-      this.asked = asked;
+    @Override
+    public void accept(@Nullable T result, @Nullable Throwable error) {
+      this.result = result;
+      this.error = error;
+      if (Thread.currentThread() == asking) {
+        run();
+      } else {
+        handoff.run(this);
+      }
     }
 
     @Override
     public void run() {
-      try {
-        complete(asked.join());
-      } catch (RuntimeException e) {
-        completeExceptionally(Stages.cause(e));
-      }
+      super.accept(result, error);
+    }
+
+    HandedOff<T> asked() {
+      asking = null;
+      return this;
     }
   }
 }

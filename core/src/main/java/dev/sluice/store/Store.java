@@ -15,6 +15,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletionStage;
+import java.util.function.BiConsumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -39,6 +40,16 @@ public interface Store extends AutoCloseable {
    * IdReusedException} if the id of the plan was used for another call.
    */
   CompletionStage<Decision> take(Plan plan);
+
+  /**
+   * Decides a plan as {@link #take(Plan)} does, and passes on the decision or the error, once.
+   * Stores that wrap another one use it, because it costs less than a stage for each of them.
+   *
+   * @param then must not block: it may run on the thread that reads the answers of all callers
+   */
+  default void take(Plan plan, BiConsumer<@Nullable Decision, @Nullable Throwable> then) {
+    Stages.pass(take(plan), then);
+  }
 
   /** Decides a call with a single charge, the common case, and waits for the answer. */
   default Decision decide(Charge charge) {

@@ -2,7 +2,6 @@ package dev.sluice.redis;
 
 import dev.sluice.Decision;
 import dev.sluice.IdReusedException;
-import dev.sluice.internal.Stages;
 import dev.sluice.outage.Breaker;
 import dev.sluice.outage.Fallback;
 import dev.sluice.redis.connection.Deadlines;
@@ -13,12 +12,15 @@ import dev.sluice.redis.wire.Sender;
 import dev.sluice.redis.wire.StoreFault;
 import java.time.Duration;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.BiConsumer;
 import java.util.function.Consumer;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -65,30 +67,48 @@ final class Guard implements AutoCloseable {
     return fallback;
   }
 
-  /** Decides an operation in one partition. */
-  CompletableFuture<Decision> judge(JudgeOperation operation, int partition) {
+  /** Decides an operation in one partition, and passes on the decision or the error. */
+  void judge(
+      JudgeOperation operation,
+      int partition,
+      BiConsumer<@Nullable Decision, @Nullable Throwable> then) {
     Node node = node(topology.nodeOf(Keyspace.slot(partition)));
     Breaker.Pass pass = node.breaker.enter();
     if (pass == Breaker.Pass.NONE) {
-      return byPolicy(operation, node.breaker.trouble());
+      pass(() -> byPolicy(operation, node.breaker.trouble()), then);
+    } else {
+      node.ask(
+          operation,
+          partition,
+          (decision, error) -> pass(() -> node.answer(operation, pass, decision, error), then));
     }
-    return node.ask(operation, partition)
-        .handle((decision, error) -> node.answer(operation, pass, decision, error));
   }
 
   /** Decides a call that cannot be sent to Redis. */
-  CompletableFuture<Decision> byPolicy(JudgeOperation operation, StoreFault fault) {
+  void byPolicy(
+      JudgeOperation operation,
+      StoreFault fault,
+      BiConsumer<@Nullable Decision, @Nullable Throwable> then) {
     report(fault);
-    return byPolicy(operation, String.valueOf(fault.getMessage()));
+    pass(() -> byPolicy(operation, String.valueOf(fault.getMessage())), then);
   }
 
-  private CompletableFuture<Decision> byPolicy(JudgeOperation operation, String reason) {
+  /** Throws an {@link IdReusedException} if the id was used for another call. */
+  private Decision byPolicy(JudgeOperation operation, String reason) {
+    return fallback.decide(operation.plan, operation.isPart, operation.receiptId(), reason);
+  }
+
+  /** Passes on a decision, or the error instead. */
+  private static void pass(
+      Supplier<Decision> decision, BiConsumer<@Nullable Decision, @Nullable Throwable> then) {
+    Decision made;
     try {
-      return CompletableFuture.completedFuture(
-          fallback.decide(operation.plan, operation.isPart, operation.receiptId(), reason));
+      made = decision.get();
     } catch (RuntimeException e) {
-      return CompletableFuture.failedFuture(e); // the id was used for another call
+      then.accept(null, e);
+      return;
     }
+    then.accept(made, null);
   }
 
   private void report(StoreFault fault) {
@@ -146,40 +166,40 @@ final class Guard implements AutoCloseable {
     }
 
     /** Sends an operation to Redis, with the deadline. */
-    private CompletableFuture<Decision> ask(JudgeOperation operation, int partition) {
-      CompletableFuture<Decision> asked;
+    private void ask(
+        JudgeOperation operation,
+        int partition,
+        BiConsumer<@Nullable Decision, @Nullable Throwable> then) {
       try {
-        asked = sender.send(operation, partition);
+        sender.send(operation, partition, then);
       } catch (RuntimeException e) {
-        asked = CompletableFuture.failedFuture(e);
+        operation.fail(e);
       }
-      if (!asked.isDone()) {
-        line.watch(asked);
+      if (!operation.isDone()) {
+        line.watch(operation);
       }
-      return asked;
     }
 
     private Decision answer(
-        JudgeOperation operation, Breaker.Pass pass, Decision decision, Throwable error) {
-      if (error == null) {
+        JudgeOperation operation,
+        Breaker.Pass pass,
+        @Nullable Decision decision,
+        @Nullable Throwable error) {
+      if (decision != null) {
         answered(pass);
         fallback.note(decision);
         return decision;
       }
-      if (Stages.cause(error) instanceof IdReusedException reused) {
+      if (error instanceof IdReusedException reused) {
         answered(pass);
         throw reused;
       }
       operation.giveUp();
-      StoreFault fault = StoreFault.of(error);
+      StoreFault fault = StoreFault.of(Objects.requireNonNull(error));
       keyspace = operation.keyspace;
       failed(pass, fault);
       report(fault);
-      return fallback.decide(
-          operation.plan,
-          operation.isPart,
-          operation.receiptId(),
-          String.valueOf(fault.getMessage()));
+      return byPolicy(operation, String.valueOf(fault.getMessage()));
     }
 
     private void answered(Breaker.Pass pass) {
@@ -252,21 +272,21 @@ final class Guard implements AutoCloseable {
         topology.soon(CALL_PAUSE, this::probe);
         return;
       }
-      CompletableFuture<Decision> unused =
-          ask(operation, partition(operation))
-              .whenComplete(
-                  (decision, error) -> {
-                    if (error == null) {
-                      answered(Breaker.Pass.ASK);
-                    } else {
-                      operation.giveUp();
-                      StoreFault fault = StoreFault.of(error);
-                      if (fault.unresponsive()) {
-                        failed(Breaker.Pass.ASK, fault);
-                      }
-                    }
-                    topology.soon(CALL_PAUSE, this::probe);
-                  });
+      ask(
+          operation,
+          partition(operation),
+          (decision, error) -> {
+            if (error == null) {
+              answered(Breaker.Pass.ASK);
+            } else {
+              operation.giveUp();
+              StoreFault fault = StoreFault.of(error);
+              if (fault.unresponsive()) {
+                failed(Breaker.Pass.ASK, fault);
+              }
+            }
+            topology.soon(CALL_PAUSE, this::probe);
+          });
     }
 
     private @Nullable JudgeOperation callOfThisNode() {

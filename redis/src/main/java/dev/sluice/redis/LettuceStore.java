@@ -12,6 +12,7 @@ import dev.sluice.Restriction;
 import dev.sluice.RuleSource;
 import dev.sluice.Settled;
 import dev.sluice.Settlement;
+import dev.sluice.internal.Answer;
 import dev.sluice.internal.Stages;
 import dev.sluice.outage.Fallback;
 import dev.sluice.redis.connection.Topology;
@@ -33,6 +34,7 @@ import java.time.Duration;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
+import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -40,6 +42,7 @@ import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.TimeUnit;
+import java.util.function.BiConsumer;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
@@ -89,18 +92,32 @@ final class LettuceStore implements Store {
 
   @Override
   public CompletionStage<Decision> take(Plan plan) {
+    Answer<Decision> answer = new Answer<>();
+    take(plan, answer);
+    return answer;
+  }
+
+  @Override
+  public void take(Plan plan, BiConsumer<@Nullable Decision, @Nullable Throwable> then) {
     if (!topology.looksAtReplicas()) {
-      return judge(plan);
+      judge(plan, then);
+    } else if (!replicaLocks.mayDeny(plan)) {
+      Stages.pass(confirmed(plan), then);
+    } else {
+      Stages.pass(
+          replicaLocks
+              .denial(plan, spread.keyspace())
+              .thenCompose(
+                  locked ->
+                      locked == null ? confirmed(plan) : CompletableFuture.completedFuture(locked)),
+          then);
     }
-    return replicaLocks.mayDeny(plan)
-        ? replicaLocks
-            .denial(plan, spread.keyspace())
-            .thenCompose(
-                locked ->
-                    locked == null
-                        ? judge(plan).thenApply(replicaLocks::confirm)
-                        : CompletableFuture.completedFuture(locked))
-        : judge(plan).thenApply(replicaLocks::confirm);
+  }
+
+  private CompletionStage<Decision> confirmed(Plan plan) {
+    Answer<Decision> answer = new Answer<>();
+    judge(plan, answer);
+    return answer.thenApply(replicaLocks::confirm);
   }
 
   @Override
@@ -129,41 +146,56 @@ final class LettuceStore implements Store {
             });
   }
 
-  private CompletionStage<Decision> judge(Plan plan) {
+  private void judge(Plan plan, BiConsumer<@Nullable Decision, @Nullable Throwable> then) {
     if (!topology.isCluster()) {
-      return ask(new JudgeOperation(Keyspace.UNKEYED, plan), 0);
+      ask(new JudgeOperation(Keyspace.UNKEYED, plan), 0, then);
+      return;
     }
     Keyspace keyspace;
     try {
       keyspace = spread.keyspace();
     } catch (StoreFault unknown) {
-      return guard == null
-          ? CompletableFuture.failedFuture(unknown)
-          : guard.byPolicy(new JudgeOperation(Keyspace.UNKEYED, plan), unknown);
+      if (guard == null) {
+        then.accept(null, unknown);
+      } else {
+        guard.byPolicy(new JudgeOperation(Keyspace.UNKEYED, plan), unknown, then);
+      }
+      return;
     }
     Map<Integer, List<Charge>> partitions = byPartition(keyspace, plan.charges(), Charge::account);
     boolean held =
         partitions.size() > 1 && plan.intent() == Intent.TAKE && anyLocks(plan.charges());
     List<JudgeOperation> parts =
         JudgeOperation.parts(keyspace, plan, partitions.values(), held, sender.estimatedNow());
+    Iterator<Integer> partition = partitions.keySet().iterator();
+    if (parts.size() == 1) {
+      ask(parts.get(0), partition.next(), then);
+      return;
+    }
     List<CompletableFuture<Decision>> groups = new ArrayList<>(parts.size());
-    int at = 0;
-    for (int partition : partitions.keySet()) {
-      groups.add(ask(parts.get(at++), partition));
+    for (JudgeOperation part : parts) {
+      Answer<Decision> answer = new Answer<>();
+      ask(part, partition.next(), answer);
+      groups.add(answer);
     }
-    if (groups.size() == 1) {
-      return groups.get(0);
-    }
-    return CompletableFuture.allOf(groups.toArray(new CompletableFuture<?>[0]))
-        .handle(
-            (done, error) ->
-                error == null ? null : SeveralSlots.gravest(groups, Stages.cause(error)))
-        .thenCompose(error -> slots.together(plan, parts, groups, error))
-        .copy(); // a caller that cancels must not cancel the refunds
+    Stages.pass(
+        CompletableFuture.allOf(groups.toArray(new CompletableFuture<?>[0]))
+            .handle(
+                (done, error) ->
+                    error == null ? null : SeveralSlots.gravest(groups, Stages.cause(error)))
+            .thenCompose(error -> slots.together(plan, parts, groups, error)),
+        then);
   }
 
-  private CompletableFuture<Decision> ask(JudgeOperation operation, int partition) {
-    return guard == null ? patiently(operation, partition) : guard.judge(operation, partition);
+  private void ask(
+      JudgeOperation operation,
+      int partition,
+      BiConsumer<@Nullable Decision, @Nullable Throwable> then) {
+    if (guard == null) {
+      Stages.pass(patiently(operation, partition), then);
+    } else {
+      guard.judge(operation, partition, then);
+    }
   }
 
   /** Asks Redis without deadline and fallback. */
@@ -323,7 +355,6 @@ final class LettuceStore implements Store {
   private <R> CompletableFuture<R> patiently(Operation<R> operation, int partition) {
     return sender
         .send(operation, partition)
-        .copy() // cancelling the copy does not cancel the operation
         .orTimeout(OperatorCalls.PATIENCE.toMillis(), TimeUnit.MILLISECONDS)
         .exceptionallyCompose(
             error -> {

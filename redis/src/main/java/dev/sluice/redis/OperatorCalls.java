@@ -3,6 +3,7 @@ package dev.sluice.redis;
 import dev.sluice.Account;
 import dev.sluice.Decision;
 import dev.sluice.LockPage;
+import dev.sluice.internal.Answer;
 import dev.sluice.internal.Stages;
 import dev.sluice.redis.connection.Topology;
 import dev.sluice.redis.wire.JudgeOperation;
@@ -63,16 +64,17 @@ final class OperatorCalls implements AutoCloseable {
   }
 
   private <R> CompletableFuture<R> carry(Operation<R> operation, int partition) {
+    Answer<R> answer = new Answer<>();
     CompletionStage<?> unused =
         topology
             .tried()
-            .thenCompose(
-                tried ->
-                    operation.answer.isDone()
-                        ? operation.answer
-                        : sender.send(operation, partition));
-    return operation
-        .answer
+            .thenAccept(
+                tried -> {
+                  if (!answer.isDone()) {
+                    sender.send(operation, partition, answer);
+                  }
+                });
+    return answer
         .orTimeout(PATIENCE.toMillis(), TimeUnit.MILLISECONDS)
         .exceptionallyCompose(
             error -> {

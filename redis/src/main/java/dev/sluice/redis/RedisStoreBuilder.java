@@ -187,7 +187,7 @@ public final class RedisStoreBuilder {
   }
 
   private Link link(Topology topology) {
-    return new Link(topology::commands, () -> topology.masters().values(), usesFunctions);
+    return new Link(topology::connection, () -> topology.masters().values(), usesFunctions);
   }
 
   private Sender sender(Topology topology, Link link) {

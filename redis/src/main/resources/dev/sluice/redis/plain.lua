@@ -1,15 +1,15 @@
--- The plain way: takes by enforced rules from rows that have the form of their terms, were written no later than now and
--- have nothing behind their numbers: no lock, reservation or forgotten usage. That is nearly every call.
+-- The plain way: takes by enforced rules, from rows that have the form of their terms, were written no later than
+-- now and have nothing behind their numbers: no lock, reservation or forgotten usage. That is nearly every call.
 --
--- Numbers stay in locals, or in one array that the next plan uses again. Tables for rows and charges, as the general way
--- makes them (judge.lua), take Redis longer than all arithmetic. Each kind has one function for the plain way. It works
--- on the numbers of a row that was `written` some time ago:
+-- Numbers stay in locals, or in one array that the next plan uses again. Tables for rows and charges, as the general
+-- way makes them (judge.lua), take Redis longer than all arithmetic. Each kind has one function for the plain way,
+-- which works on the numbers of a row that was `written` some time ago:
 --
 --   take(limit, amount, ceiling, written, used, …)
 --
--- and returns how long until the whole limit is available again, the number of the mark, and the numbers as of now; or
--- nothing if the amount does not fit below the ceiling or if more must be looked at. Then the plan goes the general way,
--- in the same call.
+-- It returns how long until the whole limit is available again, the number of the mark, and the numbers as of now;
+-- or nothing if the amount does not fit below the ceiling, or if more must be looked at. Then the plan goes the
+-- general way, in the same call.
 
 do
 

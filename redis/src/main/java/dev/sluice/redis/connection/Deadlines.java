@@ -1,11 +1,11 @@
 package dev.sluice.redis.connection;
 
 import dev.sluice.internal.Daemon;
+import dev.sluice.redis.wire.Operation;
 import dev.sluice.redis.wire.StoreFault;
 import io.netty.channel.Channel;
 import java.time.Duration;
 import java.util.List;
-import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.RejectedExecutionException;
@@ -47,12 +47,12 @@ public final class Deadlines implements AutoCloseable {
    * identity.
    */
   private static final class Waiting {
-    private final CompletableFuture<?> future;
+    private final Operation<?> operation;
     private final long dueNanos;
     private final long reads;
 
-    Waiting(CompletableFuture<?> future, long dueNanos, long reads) {
-      this.future = future;
+    Waiting(Operation<?> operation, long dueNanos, long reads) {
+      this.operation = operation;
       this.dueNanos = dueNanos;
       this.reads = reads;
     }
@@ -130,10 +130,10 @@ public final class Deadlines implements AutoCloseable {
     }
 
     /** Fails a call at its deadline. A call that was not sent by then need not be sent. */
-    public void watch(CompletableFuture<?> future) {
+    public void watch(Operation<?> operation) {
       // The clock may be one step behind, so one step is added: no call falls due too early.
       long due = awakeNanos + stepNanos + deadlineNanos;
-      queue.add(new Waiting(future, due, meter.reads()));
+      queue.add(new Waiting(operation, due, meter.reads()));
       if (retired) {
         takeUp();
       }
@@ -161,7 +161,7 @@ public final class Deadlines implements AutoCloseable {
 
     private void tick() {
       Waiting head = queue.peek();
-      while (head != null && head.future.isDone()) {
+      while (head != null && head.operation.isDone()) {
         queue.remove(
             head); // not poll(): an event loop may have removed it, and the next one is not done
         head = queue.peek();
@@ -201,10 +201,9 @@ public final class Deadlines implements AutoCloseable {
     /** Fails what is due. An event loop and the watching thread may run it at the same time. */
     private void failDue() {
       Waiting head = queue.peek();
-      while (head != null && (head.future.isDone() || head.dueNanos <= awakeNanos)) {
+      while (head != null && (head.operation.isDone() || head.dueNanos <= awakeNanos)) {
         if (queue.remove(head)) {
-          head.future.completeExceptionally(
-              StoreFault.timeout(message, head.reads == meter.reads()));
+          head.operation.fail(StoreFault.timeout(message, head.reads == meter.reads()));
         }
         head = queue.peek();
       }
@@ -213,7 +212,7 @@ public final class Deadlines implements AutoCloseable {
     private void failAll() {
       Waiting next;
       while ((next = queue.poll()) != null) {
-        next.future.completeExceptionally(
+        next.operation.fail(
             StoreFault.timeout("The store was closed before Redis answered", false));
       }
     }

@@ -10,6 +10,8 @@ import io.lettuce.core.RedisCommandExecutionException;
 import io.lettuce.core.RedisURI;
 import io.lettuce.core.SocketOptions;
 import io.lettuce.core.TimeoutOptions;
+import io.lettuce.core.api.StatefulConnection;
+import io.lettuce.core.api.StatefulRedisConnection;
 import io.lettuce.core.cluster.ClusterClientOptions;
 import io.lettuce.core.cluster.ClusterTopologyRefreshOptions;
 import io.lettuce.core.cluster.RedisClusterClient;
@@ -64,6 +66,7 @@ public final class Topology implements AutoCloseable {
   private final AbstractRedisClient client;
   private final RedisURI uri;
   private final boolean looksAtReplicas;
+  private volatile @Nullable StatefulConnection<String, String> connection;
   private volatile @Nullable RedisClusterAsyncCommands<String, String> commands;
   private volatile @Nullable RedisClusterAsyncCommands<String, String> replicas;
   private volatile @Nullable RedisClient replicaClient;
@@ -130,9 +133,13 @@ public final class Topology implements AutoCloseable {
       if (client instanceof RedisClusterClient cluster) {
         StatefulRedisClusterConnection<String, String> found = cluster.connect(Utf8.CODEC);
         nodes.readFrom(found);
+        connection = found;
         commands = found.async();
       } else {
-        commands = ((RedisClient) client).connect(Utf8.CODEC, uri).async();
+        StatefulRedisConnection<String, String> found =
+            ((RedisClient) client).connect(Utf8.CODEC, uri);
+        connection = found;
+        commands = found.async();
       }
       if (looksAtReplicas) {
         replicas = connectToReplicas();
@@ -199,15 +206,27 @@ public final class Topology implements AutoCloseable {
   public RedisClusterAsyncCommands<String, String> commands() {
     RedisClusterAsyncCommands<String, String> found = commands;
     if (found == null) {
-      StoreFault known = unreached;
-      Throwable cause = known == null ? new IllegalStateException("not connected") : known;
-      throw new StoreFault(
-          known == null ? "disconnected" : known.kind(),
-          false,
-          known == null
-              ? "Redis at " + this + " has not been reached yet"
-              : String.valueOf(known.getMessage()),
-          cause);
+      throw neverReached();
+    }
+    return found;
+  }
+
+  private StoreFault neverReached() {
+    StoreFault known = unreached;
+    return new StoreFault(
+        known == null ? "disconnected" : known.kind(),
+        false,
+        known == null
+            ? "Redis at " + this + " has not been reached yet"
+            : String.valueOf(known.getMessage()),
+        known == null ? new IllegalStateException("not connected") : known);
+  }
+
+  /** The connection of {@link #commands}, which throws if there is none. */
+  public StatefulConnection<String, String> connection() {
+    StatefulConnection<String, String> found = connection;
+    if (found == null) {
+      throw neverReached();
     }
     return found;
   }

@@ -1,15 +1,15 @@
 package dev.sluice.redis.wire;
 
 import dev.sluice.Terms;
+import io.lettuce.core.protocol.RedisCommand;
 import java.util.ArrayList;
-import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CancellationException;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /** Operations that share one call of the library. */
-public final class Batch {
+final class Batch {
   /**
    * Groups of plans with the same rules and costs: the plan is sent once per group, followed by the
    * accounts.
@@ -17,29 +17,49 @@ public final class Batch {
   private final List<List<JudgeOperation>> groups = new ArrayList<>();
 
   private final List<Operation<?>> others = new ArrayList<>();
+  private final boolean needsWholeScript;
   private int weight;
+
+  /**
+   * An empty batch.
+   *
+   * @param needsWholeScript whether the short script could not decide its operations
+   */
+  Batch(boolean needsWholeScript) {
+    this.needsWholeScript = needsWholeScript;
+  }
 
   /** A call of the library: its arguments, and the operations that it answers, in order. */
   static final class Request {
-    final String[] keys;
-    final String[] arguments;
+    final Arguments arguments;
     final List<Operation<?>> operations;
-    private volatile @Nullable CompletableFuture<?> flight;
 
-    Request(String[] keys, String[] arguments, List<Operation<?>> operations) {
-      this.keys = keys;
+    /** Whether the short script can decide all, as far as is known. */
+    final boolean suitsShortScript;
+
+    private volatile @Nullable RedisCommand<?, ?, ?> flight;
+
+    Request(Arguments arguments, List<Operation<?>> operations, boolean suitsShortScript) {
       this.arguments = arguments;
       this.operations = operations;
+      this.suitsShortScript = suitsShortScript;
+      for (Operation<?> operation : operations) {
+        operation.sentWith(this);
+      }
     }
 
-    void fliesAs(CompletableFuture<?> sent) {
+    void fliesAs(RedisCommand<?, ?, ?> sent) {
       flight = sent;
-      operations.forEach(each -> each.sentWith(this));
       cancelIfDone(); // its caller may have stopped waiting meanwhile
     }
 
     boolean isDone() {
-      return operations.stream().allMatch(each -> each.answer.isDone());
+      for (Operation<?> operation : operations) {
+        if (!operation.isDone()) {
+          return false;
+        }
+      }
+      return true;
     }
 
     /**
@@ -49,9 +69,10 @@ public final class Batch {
      * Redis that does not answer.
      */
     void cancelIfDone() {
-      CompletableFuture<?> sent = flight;
-      if (sent != null && operations.size() == 1 && isDone()) {
-        sent.cancel(false);
+      RedisCommand<?, ?, ?> sent = flight;
+      if (sent != null && operations.size() == 1 && isDone() && !sent.isDone()) {
+        // The client of a Cluster writes a command that was only cancelled.
+        sent.completeExceptionally(new CancellationException());
       }
     }
   }
@@ -80,8 +101,8 @@ public final class Batch {
 
   /** Fails every operation. */
   void fail(Throwable error) {
-    groups.forEach(group -> group.forEach(each -> each.answer.completeExceptionally(error)));
-    others.forEach(each -> each.answer.completeExceptionally(error));
+    groups.forEach(group -> group.forEach(each -> each.fail(error)));
+    others.forEach(each -> each.fail(error));
   }
 
   boolean isEmpty() {
@@ -102,70 +123,24 @@ public final class Batch {
       long testNow,
       List<Long> moments,
       boolean namesAll) {
-    List<Operation<?>> operations = new ArrayList<>();
-    boolean inOrder = groups.size() == 1 && others.isEmpty() && !namesAll;
-    Words words = new Words(encoding, moments, inOrder);
-    words.add(reads ? "r" : "w");
-    words.add(testNow);
+    List<Operation<?>> operations = new ArrayList<>(weight);
+    boolean isOneGroup = groups.size() == 1 && others.isEmpty() && !namesAll;
+    Arguments arguments = new Arguments(encoding, moments, weight, isOneGroup);
+    boolean suitsShortScript = !needsWholeScript && !reads && others.isEmpty();
+    arguments.add(reads ? "r" : "w");
+    arguments.add(testNow);
     for (List<JudgeOperation> group : groups) {
-      JudgeOperation.write(group, words);
+      JudgeOperation.write(group, arguments);
+      suitsShortScript = suitsShortScript && group.get(0).suitsShortScript();
       operations.addAll(group);
     }
     for (Operation<?> other : others) {
-      other.write(words);
+      other.write(arguments);
       operations.add(other);
     }
-    List<String> keys = new ArrayList<>(words.places.keySet());
     if (namesAll) {
-      operations.forEach(operation -> operation.nameKeysBeside(keys::add));
+      operations.forEach(operation -> operation.nameKeysBeside(arguments::addKey));
     }
-    return new Request(keys.toArray(new String[0]), words.words.toArray(new String[0]), operations);
-  }
-
-  /** Collects the arguments of a call. */
-  private static final class Words implements Operation.Arguments {
-    private static final int DIGITS = 128; // characters that are one byte in UTF-8
-
-    private final Function<Terms, EncodedTerms> encoding;
-    private final List<Long> moments;
-
-    /** Whether the first places are those of all keys. */
-    private final boolean inOrder;
-
-    private final List<String> words = new ArrayList<>();
-    private final LinkedHashMap<String, Integer> places = new LinkedHashMap<>();
-
-    Words(Function<Terms, EncodedTerms> encoding, List<Long> moments, boolean inOrder) {
-      this.encoding = encoding;
-      this.moments = moments;
-      this.inOrder = inOrder;
-    }
-
-    @Override
-    public void add(String argument) {
-      words.add(argument);
-    }
-
-    @Override
-    public String encoded(Terms terms) {
-      return encoding.apply(terms).text(moments);
-    }
-
-    @Override
-    public void addPlaces(List<String> keys) {
-      StringBuilder encoded = new StringBuilder(2 * keys.size());
-      for (String key : keys) {
-        Integer known = places.get(key);
-        int place = known == null ? places.size() + 1 : known;
-        if (known == null) {
-          places.put(key, place);
-        }
-        if (place >= DIGITS * DIGITS) {
-          throw new IllegalStateException("a call on more than 16,383 accounts");
-        }
-        encoded.append((char) (place % DIGITS)).append((char) (place / DIGITS));
-      }
-      words.add(inOrder && places.size() == keys.size() ? "" : encoded.toString());
-    }
+    return new Request(arguments, operations, suitsShortScript);
   }
 }

@@ -23,7 +23,7 @@ public final class CloseOperation extends Operation<Map<Account, Long>> {
   @Override
   void nameKeysBeside(Consumer<String> to) {
     for (Receipt.Entry entry : entries) {
-      nameLogs(keyspace.key(entry.account()), entry.terms(), to);
+      nameLogs(entry.account(), entry.terms(), to);
     }
   }
 
@@ -42,7 +42,7 @@ public final class CloseOperation extends Operation<Map<Account, Long>> {
       to.add(to.encoded(entry.terms()));
       to.add(entry.cost());
     }
-    to.addPlaces(keys(entries));
+    place(entries, to);
   }
 
   /** The end of each lock that the call caused. */

@@ -103,12 +103,12 @@ public final class JudgeOperation extends Operation<Decision> {
     return receiptId;
   }
 
-  private void nameKeys(List<String> to) {
+  private void place(Arguments to) {
     if (callKey != null) {
-      to.add(callKey);
+      to.place(callKey);
     }
     for (Charge charge : plan.charges()) {
-      to.add(keyspace.key(charge.account()));
+      to.place(keyspace, charge.account());
     }
   }
 
@@ -118,7 +118,7 @@ public final class JudgeOperation extends Operation<Decision> {
       to.accept(Keyspace.doneKey(keyspace.key(plan.charges().get(0).account())));
     }
     for (Charge charge : plan.charges()) {
-      nameLogs(keyspace.key(charge.account()), charge.terms(), to);
+      nameLogs(charge.account(), charge.terms(), to);
     }
   }
 
@@ -158,6 +158,16 @@ public final class JudgeOperation extends Operation<Decision> {
     return plan.intent() == Intent.TAKE && name == null && !held;
   }
 
+  /** Whether the short script decides it, unless an account is in an unusual state. */
+  boolean suitsShortScript() {
+    for (Charge charge : plan.charges()) {
+      if (!charge.enforced() || charge.cost() == 0) {
+        return false;
+      }
+    }
+    return isPlain();
+  }
+
   @Override
   void write(Arguments to) {
     write(List.of(this), to);
@@ -166,13 +176,13 @@ public final class JudgeOperation extends Operation<Decision> {
   /** Writes the arguments of a group of plans that {@linkplain #goesWith go together}. */
   static void write(List<JudgeOperation> plans, Arguments to) {
     JudgeOperation first = plans.get(0);
-    List<Charge> charges = first.plan.charges();
-    List<String> keys = new ArrayList<>(plans.size() * charges.size() + 1);
-    plans.forEach(plan -> plan.nameKeys(keys));
     to.add(first.name == null ? "J" : "I");
     to.add(first.planText(to));
     to.add(first.costs());
-    to.addPlaces(keys);
+    for (JudgeOperation plan : plans) {
+      plan.place(to);
+    }
+    to.addPlaces();
     if (first.name != null) {
       to.add(first.name.question());
       to.add(first.name.charges());
@@ -197,8 +207,12 @@ public final class JudgeOperation extends Operation<Decision> {
 
   /** The costs of the charges; apart from the plan, which Redis keeps when it has parsed it. */
   private String costs() {
+    List<Charge> charges = plan.charges();
+    if (charges.size() == 1) {
+      return Long.toString(charges.get(0).cost());
+    }
     StringBuilder text = new StringBuilder();
-    for (Charge charge : plan.charges()) {
+    for (Charge charge : charges) {
       text.append(text.isEmpty() ? "" : " ").append(charge.cost());
     }
     return text.toString();

@@ -58,13 +58,17 @@ public final class Keyspace {
   /** The prefix of every key of a partition, such as s2:{19}. */
   private static final String[] PREFIXES = new String[PARTITIONS];
 
+  private static final int[] SLOTS = new int[PARTITIONS];
+
   static {
     int found = 0;
     for (int i = 0; found < PARTITIONS; i++) {
       String prefix = "s2:{" + Integer.toString(i, Character.MAX_RADIX) + "}";
-      int partition = SlotHash.getSlot(prefix) * PARTITIONS / SlotHash.SLOT_COUNT;
+      int slot = SlotHash.getSlot(prefix);
+      int partition = slot * PARTITIONS / SlotHash.SLOT_COUNT;
       if (PREFIXES[partition] == null) {
         PREFIXES[partition] = prefix;
+        SLOTS[partition] = slot;
         found++;
       }
     }
@@ -83,18 +87,20 @@ public final class Keyspace {
 
   /** The key of an account. */
   public String key(Account account) {
+    return String.join("", parts(account));
+  }
+
+  /** The key of an account, in parts. */
+  String[] parts(Account account) {
     String identity = account.identity().toString();
     int partition = partition(account.colocated() ? account.rule() : identity);
-    return PREFIXES[partition]
-        + (account.colocated() ? "+:" : ":")
-        + account.rule()
-        + ":"
-        + identity;
+    String before = account.colocated() ? "+:" : ":";
+    return new String[] {PREFIXES[partition], before, account.rule(), ":", identity};
   }
 
   /** The Cluster slot of a partition. Each partition has a slot of its own. */
   public static int slot(int partition) {
-    return SlotHash.getSlot(PREFIXES[partition]);
+    return SLOTS[partition];
   }
 
   /** The partition of an account. */

@@ -7,6 +7,8 @@ import java.nio.charset.StandardCharsets;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
 import java.util.HexFormat;
+import java.util.List;
+import java.util.stream.Collectors;
 
 /**
  * The Lua code that Redis runs, as a function library and as a script.
@@ -18,32 +20,34 @@ public final class Library {
   /** The prefix of the names of all libraries, whatever their version. */
   public static final String PREFIX = "sluice_";
 
-  private static final String[] FILES = {
-    "basics",
-    "call",
-    "kinds",
-    "token_bucket",
-    "fixed_window",
-    "sliding_window",
-    "sliding_log",
-    "form",
-    "terms",
-    "plain",
-    "row",
-    "load",
-    "change",
-    "reservations",
-    "flush",
-    "locks",
-    "judge",
-    "calls",
-    "settle",
-    "operations",
-    "run",
-  };
+  private static final List<String> PLAIN_FILES =
+      List.of(
+          "basics",
+          "call",
+          "kinds",
+          "token_bucket",
+          "fixed_window",
+          "sliding_window",
+          "sliding_log",
+          "form",
+          "terms",
+          "plain");
+  private static final List<String> OTHER_FILES =
+      List.of(
+          "row",
+          "load",
+          "change",
+          "reservations",
+          "flush",
+          "locks",
+          "judge",
+          "calls",
+          "settle",
+          "operations");
+  private static final String ENTRY = "run";
   private static final int DIGITS = 16;
 
-  private static final String BODY = body();
+  private static final String BODY = joined(PLAIN_FILES) + joined(OTHER_FILES) + read(ENTRY);
 
   /** The name of the library and of its function. */
   public static final String NAME = PREFIX + digest(BODY).substring(0, DIGITS);
@@ -61,24 +65,28 @@ public final class Library {
       """
           .formatted(NAME, READING_NAME, BODY);
 
+  private static final String CALL = "\nreturn run(KEYS, ARGV)\n";
+
   /** The same as a script, for EVAL. */
-  static final String SCRIPT = BODY + "\nreturn run(KEYS, ARGV)\n";
+  static final String SCRIPT = BODY + CALL;
 
   /** The digest of the script, for EVALSHA. */
   static final String SCRIPT_DIGEST = digest(SCRIPT);
 
+  /** A script of those files that decide usual plans; it says which plans it cannot decide. */
+  static final String SHORT_SCRIPT = joined(PLAIN_FILES) + read(ENTRY) + CALL;
+
+  /** The digest of the short script. */
+  static final String SHORT_SCRIPT_DIGEST = digest(SHORT_SCRIPT);
+
   private Library() {}
 
-  private static String body() {
-    StringBuilder body = new StringBuilder();
-    for (String file : FILES) {
-      body.append(read(file + ".lua")).append('\n');
-    }
-    return body.toString();
+  private static String joined(List<String> files) {
+    return files.stream().map(Library::read).collect(Collectors.joining("\n", "", "\n"));
   }
 
   private static String read(String name) {
-    try (InputStream in = Library.class.getResourceAsStream("/dev/sluice/redis/" + name)) {
+    try (InputStream in = Library.class.getResourceAsStream("/dev/sluice/redis/" + name + ".lua")) {
       if (in == null) {
         throw new IllegalStateException("missing from the jar: " + name);
       }

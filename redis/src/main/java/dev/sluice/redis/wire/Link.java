@@ -2,11 +2,11 @@ package dev.sluice.redis.wire;
 
 import dev.sluice.internal.Stages;
 import io.lettuce.core.RedisCommandExecutionException;
+import io.lettuce.core.api.StatefulConnection;
 import io.lettuce.core.cluster.api.async.RedisClusterAsyncCommands;
 import io.lettuce.core.output.StatusOutput;
 import io.lettuce.core.protocol.CommandArgs;
 import io.lettuce.core.protocol.CommandType;
-import io.lettuce.core.protocol.ProtocolKeyword;
 import java.time.Duration;
 import java.util.Collection;
 import java.util.List;
@@ -14,6 +14,7 @@ import java.util.Locale;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.BiConsumer;
 import java.util.function.Function;
 import java.util.function.Supplier;
@@ -33,7 +34,20 @@ public final class Link {
   private static final int MOST_TRIES = 3;
   private static final Duration LOAD_PATIENCE = Duration.ofMillis(100);
 
-  private final Supplier<RedisClusterAsyncCommands<String, String>> connection;
+  private static final Flight.Head FUNCTION = new Flight.Head(CommandType.FCALL, Library.NAME);
+  private static final Flight.Head READING_FUNCTION =
+      new Flight.Head(CommandType.FCALL_RO, Library.READING_NAME);
+
+  // Redis builds all functions of a script anew for each call, so usual calls run a short script.
+  private static final Flight.Head KNOWN_SCRIPT =
+      new Flight.Head(CommandType.EVALSHA, Library.SCRIPT_DIGEST);
+  private static final Flight.Head SCRIPT = new Flight.Head(CommandType.EVAL, Library.SCRIPT);
+  private static final Flight.Head KNOWN_SHORT_SCRIPT =
+      new Flight.Head(CommandType.EVALSHA, Library.SHORT_SCRIPT_DIGEST);
+  private static final Flight.Head SHORT_SCRIPT =
+      new Flight.Head(CommandType.EVAL, Library.SHORT_SCRIPT);
+
+  private final Supplier<StatefulConnection<String, String>> connection;
   private final Supplier<
           Collection<CompletionStage<? extends RedisClusterAsyncCommands<String, String>>>>
       masters;
@@ -47,7 +61,7 @@ public final class Link {
    * @param usesFunctions whether to use functions where Redis has them
    */
   public Link(
-      Supplier<RedisClusterAsyncCommands<String, String>> connection,
+      Supplier<StatefulConnection<String, String>> connection,
       Supplier<Collection<CompletionStage<? extends RedisClusterAsyncCommands<String, String>>>>
           masters,
       boolean usesFunctions) {
@@ -57,22 +71,32 @@ public final class Link {
   }
 
   /**
-   * Calls the library and passes on its reply or error. The stage completes when Redis has
-   * answered; if Redis did not know the library, the call may still be under way then.
+   * Calls the library and passes on its reply or error.
    *
    * @param reads whether the call must not write, so that a full Redis accepts it
+   * @param landed runs once Redis has answered; if Redis did not know the library, the call is sent
+   *     again then
+   * @return false if that was at once, and {@code landed} does not run
    */
-  CompletionStage<?> run(
+  boolean run(
       Batch.Request request,
       boolean reads,
-      BiConsumer<byte @Nullable [], @Nullable Throwable> then) {
-    CompletionStage<byte[]> first = send(request, reads);
-    request.fliesAs(first.toCompletableFuture());
-    return first.handle(
+      BiConsumer<byte @Nullable [], @Nullable Throwable> then,
+      Runnable landed) {
+    AtomicBoolean met = new AtomicBoolean(); // whoever comes second, the answer or this method
+    send(
+        request,
+        reads,
         (reply, error) -> {
-          read(request, reads, reply, error, 1, then);
-          return null;
+          try {
+            read(request, reads, reply, error, 1, then);
+          } finally {
+            if (met.getAndSet(true)) {
+              landed.run();
+            }
+          }
         });
+    return !met.getAndSet(true);
   }
 
   private void read(
@@ -82,63 +106,80 @@ public final class Link {
       @Nullable Throwable error,
       int tries,
       BiConsumer<byte @Nullable [], @Nullable Throwable> then) {
-    CompletionStage<byte[]> again =
-        error == null || tries == MOST_TRIES || request.isDone()
-            ? null
-            : again(request, reads, error);
-    if (again == null) {
+    boolean sentAgain =
+        error != null
+            && tries < MOST_TRIES
+            && !request.isDone()
+            && sendAgain(
+                request,
+                reads,
+                error,
+                (next, fault) -> read(request, reads, next, fault, tries + 1, then));
+    if (!sentAgain) {
       then.accept(reply, error);
-      return;
     }
-    CompletionStage<?> unused =
-        again.whenComplete((next, fault) -> read(request, reads, next, fault, tries + 1, then));
   }
 
-  private CompletionStage<byte[]> send(Batch.Request request, boolean reads) {
-    boolean asFunction = usesFunctions;
-    String name =
-        asFunction ? (reads ? Library.READING_NAME : Library.NAME) : Library.SCRIPT_DIGEST;
-    ProtocolKeyword command =
-        !asFunction ? CommandType.EVALSHA : reads ? CommandType.FCALL_RO : CommandType.FCALL;
-    return dispatch(command, name, request);
-  }
-
-  private CompletionStage<byte[]> dispatch(
-      ProtocolKeyword command, String name, Batch.Request request) {
-    CommandArgs<String, String> args =
-        new CommandArgs<>(Utf8.CODEC).add(name).add(request.keys.length).addKeys(request.keys);
-    for (String word : request.arguments) {
-      args.add(word);
+  private void send(
+      Batch.Request request,
+      boolean reads,
+      BiConsumer<byte @Nullable [], @Nullable Throwable> then) {
+    if (usesFunctions) {
+      dispatch(reads ? READING_FUNCTION : FUNCTION, request, then);
+    } else {
+      dispatch(request.suitsShortScript ? KNOWN_SHORT_SCRIPT : KNOWN_SCRIPT, request, then);
     }
-    return connection.get().dispatch(command, new Reply.Output(Utf8.CODEC), args);
   }
 
-  /** Sends a call again if it failed because Redis lacks the library; null otherwise. */
-  private @Nullable CompletionStage<byte[]> again(
-      Batch.Request request, boolean reads, Throwable error) {
+  private void sendText(
+      Batch.Request request, BiConsumer<byte @Nullable [], @Nullable Throwable> then) {
+    dispatch(request.suitsShortScript ? SHORT_SCRIPT : SCRIPT, request, then);
+  }
+
+  private void dispatch(
+      Flight.Head head,
+      Batch.Request request,
+      BiConsumer<byte @Nullable [], @Nullable Throwable> then) {
+    Flight flight = new Flight(head, request.arguments, then);
+    try {
+      request.fliesAs(connection.get().dispatch(flight));
+    } catch (RuntimeException | Error e) {
+      flight.completeExceptionally(e);
+    }
+  }
+
+  /** Sends a call again if it failed because Redis lacks the library; returns whether it did. */
+  private boolean sendAgain(
+      Batch.Request request,
+      boolean reads,
+      Throwable error,
+      BiConsumer<byte @Nullable [], @Nullable Throwable> then) {
     if (isFault(error, "NOSCRIPT")) {
-      return dispatch(CommandType.EVAL, Library.SCRIPT, request);
+      sendText(request, then);
+      return true;
     }
     if (isFault(error, "ERR Function not found")) {
-      return onEveryMaster(Link::load)
-          .handle((done, failed) -> failed)
-          .thenCompose(
-              failed -> {
-                if (failed == null) {
-                  return send(request, reads);
-                }
-                if (lacksFunctions(failed)) {
-                  useScripts(failed);
-                }
-                // A full Redis refuses to load a library, but runs a script that only reads.
-                return dispatch(CommandType.EVAL, Library.SCRIPT, request);
-              });
+      Stages.pass(
+          onEveryMaster(Link::load),
+          (done, failed) -> {
+            if (failed == null) {
+              send(request, reads, then);
+              return;
+            }
+            if (lacksFunctions(failed)) {
+              useScripts(failed);
+            }
+            // A full Redis refuses to load a library, but runs a script that only reads.
+            sendText(request, then);
+          });
+      return true;
     }
     if (lacksFunctions(error)) {
       useScripts(error);
-      return send(request, reads);
+      send(request, reads, then);
+      return true;
     }
-    return null;
+    return false;
   }
 
   /** Whether calls use functions, as far as is known. */

@@ -5,7 +5,6 @@ import dev.sluice.Restriction;
 import dev.sluice.internal.Durations;
 import java.time.Duration;
 import java.time.Instant;
-import java.util.List;
 
 /** A lock by hand of one account. */
 public final class LockOperation extends Operation<Restriction> {
@@ -24,7 +23,8 @@ public final class LockOperation extends Operation<Restriction> {
   @Override
   void write(Arguments to) {
     to.add("K");
-    to.addPlaces(List.of(keyspace.key(account)));
+    to.place(keyspace, account);
+    to.addPlaces();
     to.add(Durations.micros(length));
     to.add(EncodedTerms.reason(reason));
   }

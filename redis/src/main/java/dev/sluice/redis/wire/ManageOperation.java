@@ -29,7 +29,8 @@ public final class ManageOperation extends Operation<Long> {
   @Override
   void write(Arguments to) {
     to.add(letter);
-    to.addPlaces(List.of(keyspace.key(account)));
+    to.place(keyspace, account);
+    to.addPlaces();
     words.forEach(to::add);
   }
 

@@ -1,38 +1,76 @@
 package dev.sluice.redis.wire;
 
+import dev.sluice.Account;
 import dev.sluice.Limit;
 import dev.sluice.Receipt;
 import dev.sluice.Terms;
 import java.time.Duration;
 import java.util.List;
-import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.BiConsumer;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
-/** One operation of the library (see run.lua), and the future of its result. */
+/** One operation of the library (see run.lua), and what follows its result. */
 public abstract class Operation<R> {
+  private static final Logger LOG = LoggerFactory.getLogger(Operation.class);
+
   /** How long what one slot took for a call can wait for the other slots. */
   static final Duration HOLD = Duration.ofSeconds(10);
-
-  /** The result, once Redis has answered. */
-  public final CompletableFuture<R> answer = new CompletableFuture<>();
 
   /** The keyspace of its keys, fixed even if the secret changes meanwhile. */
   public final Keyspace keyspace;
 
+  private final AtomicReference<@Nullable BiConsumer<@Nullable R, @Nullable Throwable>> then =
+      new AtomicReference<>();
   private volatile Batch.@Nullable Request request;
 
   Operation(Keyspace keyspace) {
     this.keyspace = keyspace;
   }
 
+  /** Says, before it is sent, what receives its result or its error. Only the first counts. */
+  public final void then(BiConsumer<@Nullable R, @Nullable Throwable> next) {
+    then.set(next);
+  }
+
+  /** Whether nobody waits for its result: it has one, it failed, or it was given up. */
+  public final boolean isDone() {
+    return then.get() == null;
+  }
+
+  /** Passes on its result. */
+  public final void succeed(R result) {
+    end(result, null);
+  }
+
+  /** Fails it. If Redis answers later, that is ignored. */
+  public final void fail(Throwable error) {
+    end(null, error);
+  }
+
+  private void end(@Nullable R result, @Nullable Throwable error) {
+    BiConsumer<@Nullable R, @Nullable Throwable> next = then.getAndSet(null);
+    if (next == null) {
+      return;
+    }
+    try {
+      next.accept(result, error);
+    } catch (RuntimeException | Error e) {
+      LOG.error("What follows an answer of Redis threw an exception", e); // others wait for theirs
+    }
+  }
+
   /** Remembers the call that carries it. */
-  void sentWith(Batch.Request call) {
+  final void sentWith(Batch.Request call) {
     request = call;
   }
 
-  /** Cancels its call if it was not written yet and nobody waits for any of its answers. */
-  public void giveUp() {
+  /** Ignores its result. Cancels its call if it was not written yet and carries nothing else. */
+  public final void giveUp() {
+    then.set(null);
     Batch.Request call = request;
     if (call != null) {
       call.cancelIfDone();
@@ -61,31 +99,21 @@ public abstract class Operation<R> {
     return 1;
   }
 
-  /** The arguments of a call. */
-  interface Arguments {
-    void add(String argument);
-
-    /** Terms in the encoding of the library. */
-    String encoded(Terms terms);
-
-    /** Adds an argument with the positions of account keys. */
-    void addPlaces(List<String> keys);
-
-    default void add(long number) {
-      add(Long.toString(number));
+  /** Writes the places of the accounts of a receipt. */
+  final void place(List<Receipt.Entry> entries, Arguments to) {
+    for (Receipt.Entry entry : entries) {
+      to.place(keyspace, entry.account());
     }
+    to.addPlaces();
   }
 
-  final List<String> keys(List<Receipt.Entry> entries) {
-    return entries.stream().map(entry -> keyspace.key(entry.account())).toList();
-  }
-
-  static void nameLogs(String key, Terms terms, Consumer<String> to) {
+  /** Names the keys of the sliding logs of an account. */
+  final void nameLogs(Account account, Terms terms, Consumer<String> to) {
     int log = 0;
     for (Limit limit : terms.limits()) {
       if (limit instanceof Limit.SlidingLog) {
         log++;
-        to.accept(Keyspace.logKey(key, log));
+        to.accept(Keyspace.logKey(keyspace.key(account), log));
       }
     }
   }

@@ -19,6 +19,9 @@ public final class Reply {
   /** Nothing was done: the call has to write, but may not. */
   static final long MAY_NOT_WRITE = 5;
 
+  /** Nothing was done: the short script decides only what is usual. */
+  static final long NOT_PLAIN = 6;
+
   /** A wait without end. */
   static final long NEVER = (1L << 53) - 1;
 

@@ -4,17 +4,18 @@ import com.github.benmanes.caffeine.cache.Cache;
 import com.github.benmanes.caffeine.cache.Caffeine;
 import dev.sluice.IdReusedException;
 import dev.sluice.Terms;
+import dev.sluice.internal.Answer;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 import java.util.Queue;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.BiConsumer;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -30,7 +31,6 @@ public final class Sender {
    * operations would have waited for Redis anyway.
    */
   private static final Logger LOG = LoggerFactory.getLogger(Sender.class);
-  private static final CompletionStage<?> DONE = CompletableFuture.completedFuture(null);
   private static final int MOST_FLYING = 3;
   private static final int MOST_FLYING_IN_A_PARTITION = 1;
   private static final int FULL_BATCH = 128;
@@ -73,18 +73,26 @@ public final class Sender {
 
   /** Sends an operation on accounts of one partition; on a single Redis, of any. */
   public <R> CompletableFuture<R> send(Operation<R> operation, int partition) {
+    Answer<R> answer = new Answer<>();
+    send(operation, partition, answer);
+    return answer;
+  }
+
+  /** Sends an operation, and passes on its result or error. */
+  public <R> void send(
+      Operation<R> operation, int partition, BiConsumer<@Nullable R, @Nullable Throwable> then) {
+    operation.then(then);
     if (waitingCount.incrementAndGet() > MOST_WAITING) {
       waitingCount.decrementAndGet();
-      operation.answer.completeExceptionally(
+      operation.fail(
           new StoreFault(
               "overload",
               false,
               "more than " + MOST_WAITING + " operations wait for Redis",
               new IllegalStateException("queue full")));
-      return operation.answer;
+      return;
     }
     lines[isCluster ? partition : 0].send(operation);
-    return operation.answer;
   }
 
   /** The number of values under our keys that Sluice did not write and replaced. */
@@ -119,37 +127,34 @@ public final class Sender {
         if (now >= mostFlying) {
           return;
         }
-        if (flying.compareAndSet(now, now + 1)) {
-          CompletionStage<?> landing = flyNext();
-          if (landing
-              .toCompletableFuture()
-              .isDone()) { // a loop, not a callback: a long queue that fails at once would nest
-            // callbacks
-            flying.decrementAndGet();
-          } else {
-            landing.whenComplete(
-                (done, error) -> {
-                  flying.decrementAndGet();
-                  sendWaiting();
-                });
-          }
+        // A loop, not a callback: a long queue that fails at once would nest callbacks.
+        if (flying.compareAndSet(now, now + 1) && !flyNext()) {
+          flying.decrementAndGet();
         }
       }
     }
 
-    /** Sends the next batch, without operations that nobody waits for any more. */
-    private CompletionStage<?> flyNext() {
-      Batch batch = new Batch();
+    private void landed() {
+      flying.decrementAndGet();
+      sendWaiting();
+    }
+
+    /**
+     * Sends the next batch, without operations that nobody waits for any more. Returns whether it
+     * is under way.
+     */
+    private boolean flyNext() {
+      Batch batch = new Batch(false);
       int polled = 0;
       Operation<?> next;
       while (batch.weight() < FULL_BATCH && (next = waiting.poll()) != null) {
         polled++;
-        if (!next.answer.isDone()) {
+        if (!next.isDone()) {
           batch.add(next);
         }
       }
       waitingCount.addAndGet(-polled);
-      return batch.isEmpty() ? DONE : fly(batch, Manner.first(moments()));
+      return !batch.isEmpty() && fly(batch, Manner.first(moments()), this::landed);
     }
   }
 
@@ -190,15 +195,15 @@ public final class Sender {
   }
 
   private void sendAlone(Operation<?> operation, Manner manner) {
-    if (!operation.answer.isDone()) { // the caller may have stopped waiting meanwhile
-      Batch batch = new Batch();
+    if (!operation.isDone()) { // the caller may have stopped waiting meanwhile
+      Batch batch = new Batch(false);
       batch.add(operation);
-      CompletionStage<?> unused = fly(batch, manner);
+      fly(batch, manner, () -> {});
     }
   }
 
-  /** Sends a batch. Completes when Redis has answered, even if only that it lacks the library. */
-  private CompletionStage<?> fly(Batch batch, Manner manner) {
+  /** Sends a batch. Returns whether {@code landed} runs, once Redis has answered. */
+  private boolean fly(Batch batch, Manner manner, Runnable landed) {
     Batch.Request request;
     try {
       request =
@@ -206,14 +211,10 @@ public final class Sender {
               this::encode, manner.reads, testClock.getAsLong(), manner.moments, isCluster);
     } catch (RuntimeException | Error bug) {
       batch.fail(bug);
-      return DONE;
+      return false;
     }
-    try {
-      return link.run(request, manner.reads, (reply, error) -> read(request, manner, reply, error));
-    } catch (RuntimeException | Error e) {
-      read(request, manner, null, e);
-      return DONE;
-    }
+    return link.run(
+        request, manner.reads, (reply, error) -> read(request, manner, reply, error), landed);
   }
 
   private EncodedTerms encode(Terms terms) {
@@ -229,7 +230,7 @@ public final class Sender {
         read(request, manner, new Reply(bytes));
       }
     } catch (RuntimeException | Error bug) {
-      request.operations.forEach(each -> each.answer.completeExceptionally(bug));
+      request.operations.forEach(each -> each.fail(bug));
     }
   }
 
@@ -241,24 +242,31 @@ public final class Sender {
       foreign.addAndGet(reply.foreign);
       LOG.warn("Replaced {} values under Sluice's keys that Sluice did not write", reply.foreign);
     }
+    Batch rest = new Batch(true);
     for (Operation<?> operation : request.operations) {
       long verdict = reply.peek();
-      if (verdict == Reply.LACKS_ROUND) {
+      if (verdict == Reply.NOT_PLAIN) {
+        reply.next();
+        rest.add(operation);
+      } else if (verdict == Reply.LACKS_ROUND) {
         reply.next();
         sendWithRounds(operation, manner, reply.next());
       } else if (verdict == Reply.ID_REUSED) {
         reply.next();
-        operation.answer.completeExceptionally(
+        operation.fail(
             new IdReusedException(
                 operation instanceof JudgeOperation judge
                     ? String.valueOf(judge.plan.id())
                     : "of a receipt"));
       } else if (verdict == Reply.MAY_NOT_WRITE) {
         reply.next();
-        operation.answer.completeExceptionally(Objects.requireNonNull(manner.full));
+        operation.fail(Objects.requireNonNull(manner.full));
       } else {
         complete(operation, reply);
       }
+    }
+    if (!rest.isEmpty()) {
+      fly(rest, manner.next(manner.moments), () -> {});
     }
   }
 
@@ -268,7 +276,7 @@ public final class Sender {
       more.add(moment);
       sendAlone(operation, manner.next(more));
     } else {
-      operation.answer.completeExceptionally(
+      operation.fail(
           new StoreFault(
               "clock",
               false,
@@ -278,7 +286,7 @@ public final class Sender {
   }
 
   private static <R> void complete(Operation<R> operation, Reply reply) {
-    operation.answer.complete(operation.read(reply));
+    operation.succeed(operation.read(reply));
   }
 
   /** Sends again what was certainly not done or is safe to repeat; fails the rest. */
@@ -295,7 +303,7 @@ public final class Sender {
     for (Operation<?> operation : request.operations) {
       boolean resend =
           manner.mayResend()
-              && !operation.answer.isDone()
+              && !operation.isDone()
               && (tryAgain || (resending && operation.isSafeToResend()));
       if (isFull && operation instanceof JudgeOperation) {
         sendAlone(operation, manner.reading(fault)); // a denial needs no memory
@@ -304,7 +312,7 @@ public final class Sender {
         CompletableFuture.delayedExecutor(pause, TimeUnit.MILLISECONDS)
             .execute(() -> sendAlone(operation, manner.next(moments())));
       } else {
-        operation.answer.completeExceptionally(fault);
+        operation.fail(fault);
       }
     }
   }

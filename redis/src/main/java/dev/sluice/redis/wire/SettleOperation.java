@@ -112,7 +112,7 @@ public final class SettleOperation extends Operation<Settled> {
       to.accept(calls + receipt.id().substring(0, CallName.CALL_DIGITS));
     }
     for (Receipt.Entry entry : receipt.entries()) {
-      nameLogs(keyspace.key(entry.account()), entry.terms(), to);
+      nameLogs(entry.account(), entry.terms(), to);
     }
   }
 
@@ -144,7 +144,7 @@ public final class SettleOperation extends Operation<Settled> {
         to.add(mark.number());
       }
     }
-    to.addPlaces(keys(receipt.entries()));
+    place(receipt.entries(), to);
   }
 
   @Override

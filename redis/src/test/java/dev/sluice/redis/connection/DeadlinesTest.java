@@ -2,6 +2,12 @@ package dev.sluice.redis.connection;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.sluice.Account;
+import dev.sluice.Identity;
+import dev.sluice.internal.Answer;
+import dev.sluice.redis.wire.Keyspace;
+import dev.sluice.redis.wire.ManageOperation;
+import dev.sluice.redis.wire.Operation;
 import dev.sluice.redis.wire.StoreFault;
 import io.netty.bootstrap.Bootstrap;
 import io.netty.bootstrap.ServerBootstrap;
@@ -69,14 +75,26 @@ class DeadlinesTest {
     answering.shutdownGracefully(0, 0, TimeUnit.SECONDS).awaitUninterruptibly();
   }
 
-  private static StoreFault faultOf(CompletableFuture<?> call) {
-    return (StoreFault) call.handle((value, error) -> error).orTimeout(30, TimeUnit.SECONDS).join();
+  /** A call under way, and its answer. */
+  private record Asked(Operation<Long> operation, CompletableFuture<Long> answer) {}
+
+  private Asked call() {
+    Operation<Long> operation =
+        ManageOperation.reset(Keyspace.UNKEYED, new Account("signIn", Identity.of("login", "ann")));
+    Answer<Long> answer = new Answer<>();
+    operation.then(answer);
+    line.watch(operation);
+    return new Asked(operation, answer);
+  }
+
+  private static StoreFault faultOf(Asked call) {
+    return (StoreFault)
+        call.answer.handle((value, error) -> error).orTimeout(30, TimeUnit.SECONDS).join();
   }
 
   @Test
   void callThatNobodyAnswersFailsAndItsNodeIsDown() {
-    CompletableFuture<String> call = new CompletableFuture<>();
-    line.watch(call);
+    Asked call = call();
 
     StoreFault fault = faultOf(call);
 
@@ -86,8 +104,7 @@ class DeadlinesTest {
 
   @Test
   void nodeThatAnsweredSomethingElseIsNotDown() {
-    CompletableFuture<String> call = new CompletableFuture<>();
-    line.watch(call);
+    Asked call = call();
     otherEnd.join().writeAndFlush("the answer to another call").awaitUninterruptibly();
 
     assertThat(faultOf(call).unresponsive()).isFalse();
@@ -103,8 +120,7 @@ class DeadlinesTest {
           awaitQuietly(ended);
         });
     hangs.await();
-    CompletableFuture<String> call = new CompletableFuture<>();
-    line.watch(call);
+    Asked call = call();
 
     StoreFault fault = faultOf(call);
     ended.countDown();
@@ -114,25 +130,21 @@ class DeadlinesTest {
 
   @Test
   void answeredCallsAreLeftAlone() {
-    CompletableFuture<String> first = new CompletableFuture<>();
-    CompletableFuture<String> last = new CompletableFuture<>();
-    line.watch(first);
-    first.complete("answer");
-    line.watch(last);
-    faultOf(last);
+    Asked first = call();
+    first.operation.succeed(1L);
+    faultOf(call());
 
-    assertThat(first).isCompletedWithValue("answer");
+    assertThat(first.answer).isCompletedWithValue(1L);
   }
 
   @Test
   void noneOfManyCallsIsForgottenWhenTheyFailTogether() {
-    List<CompletableFuture<String>> calls = new ArrayList<>();
+    List<CompletableFuture<Long>> calls = new ArrayList<>();
     for (int i = 0; i < 50_000; i++) {
-      CompletableFuture<String> call = new CompletableFuture<>();
-      line.watch(call);
-      calls.add(call);
+      Asked call = call();
+      calls.add(call.answer);
       if (i % 3 == 0) {
-        call.complete("answer");
+        call.operation.succeed(1L);
       }
     }
 
@@ -143,8 +155,7 @@ class DeadlinesTest {
 
   @Test
   void whatIsUnderWayWhenItIsClosedFails() {
-    CompletableFuture<String> call = new CompletableFuture<>();
-    line.watch(call);
+    Asked call = call();
     deadlines.close();
 
     assertThat(faultOf(call)).hasMessageContaining("closed");
