@@ -52,13 +52,22 @@ public final class ClientAddress {
 
     /** Parses the name of the header; upper and lower case are equal. */
     public static Trail parse(String text) {
+      Trail found = find(text);
+      if (found == null) {
+        throw InvalidValueException.of(
+            "forwarded header", Text.quoted(text), "x-forwarded-for or forwarded");
+      }
+      return found;
+    }
+
+    /** The trail in a header; null if it is another header. */
+    public static @Nullable Trail find(String header) {
       for (Trail trail : values()) {
-        if (trail.header.equalsIgnoreCase(text)) {
+        if (trail.header.equalsIgnoreCase(header)) {
           return trail;
         }
       }
-      throw InvalidValueException.of(
-          "forwarded header", Text.quoted(text), "x-forwarded-for or forwarded");
+      return null;
     }
 
     @Override

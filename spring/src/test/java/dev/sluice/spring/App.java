@@ -11,14 +11,17 @@ import java.net.http.HttpResponse;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.Base64;
 import java.util.List;
 import java.util.Locale;
 import java.util.concurrent.CompletableFuture;
+import java.util.stream.Stream;
+import org.springframework.beans.factory.support.BeanDefinitionRegistry;
+import org.springframework.beans.factory.support.RootBeanDefinition;
 import org.springframework.boot.SpringApplication;
 import org.springframework.boot.WebApplicationType;
 import org.springframework.context.ConfigurableApplicationContext;
+import org.springframework.util.ClassUtils;
 
 /** An application on a free loopback port, and a client for it. */
 public final class App implements AutoCloseable {
@@ -41,6 +44,12 @@ public final class App implements AutoCloseable {
           "org.springframework.boot.security.autoconfigure.actuate.web.servlet.ManagementWebSecurityAutoConfiguration",
           "org.springframework.boot.security.autoconfigure.actuate.web.reactive.ReactiveManagementWebSecurityAutoConfiguration");
 
+  /** Spring Boot 4 would prefer Jetty to the other servers. */
+  private static final List<String> JETTY =
+      List.of(
+          "org.springframework.boot.jetty.autoconfigure.servlet.JettyServletWebServerAutoConfiguration",
+          "org.springframework.boot.jetty.autoconfigure.reactive.JettyReactiveWebServerAutoConfiguration");
+
   /*
    * Each request has a connection of its own. Reactor Netty 1.3.7, which comes with Spring Boot 4.1.1,
    * now and then never reads the second request of a connection whose first was answered on another
@@ -50,6 +59,7 @@ public final class App implements AutoCloseable {
     System.setProperty("jdk.httpclient.allowRestrictedHeaders", "connection");
   }
 
+  private static final String LOOPBACK = "127.0.0.1";
   private static final HttpClient CLIENT = HttpClient.newHttpClient();
 
   private final ConfigurableApplicationContext context;
@@ -60,15 +70,51 @@ public final class App implements AutoCloseable {
 
   /** Starts without security. */
   public static App start(WebApplicationType type, Class<?> main, String... properties) {
-    List<String> all = new ArrayList<>(Arrays.asList(properties));
-    all.add("spring.autoconfigure.exclude=" + String.join(",", SECURITY));
-    return startSecured(type, main, all.toArray(new String[0]));
+    List<String> excluded = Stream.concat(SECURITY.stream(), JETTY.stream()).toList();
+    return run(new SpringApplication(main), type, excluded, properties);
   }
 
   static App startSecured(WebApplicationType type, Class<?> main, String... properties) {
+    return run(new SpringApplication(main), type, JETTY, properties);
+  }
+
+  /** Starts with security on a web server: Tomcat, Jetty, Undertow or Netty. */
+  static App startOn(String server, WebApplicationType type, Class<?> main, String... properties) {
     SpringApplication application = new SpringApplication(main);
+    application.addInitializers(
+        context ->
+            ((BeanDefinitionRegistry) context)
+                .registerBeanDefinition(
+                    "webServer", new RootBeanDefinition(factory(server, type))));
+    return run(application, type, List.of(), properties);
+  }
+
+  /** The factory of a web server, in the package of the Spring Boot that runs. */
+  private static Class<?> factory(String server, WebApplicationType type) {
+    String kind = type == WebApplicationType.SERVLET ? "Servlet" : "Reactive";
+    String module = server.equals("Netty") ? "reactor.netty" : server.toLowerCase(Locale.ROOT);
+    for (String place :
+        List.of(
+            "web.embedded." + server.toLowerCase(Locale.ROOT),
+            module + "." + kind.toLowerCase(Locale.ROOT),
+            module)) {
+      String name = "org.springframework.boot.%s.%s%sWebServerFactory";
+      String factory = name.formatted(place, server, kind);
+      if (ClassUtils.isPresent(factory, null)) {
+        return ClassUtils.resolveClassName(factory, null);
+      }
+    }
+    throw new IllegalArgumentException("no factory of " + server);
+  }
+
+  private static App run(
+      SpringApplication application,
+      WebApplicationType type,
+      List<String> excluded,
+      String... properties) {
     application.setWebApplicationType(type);
     List<String> arguments = new ArrayList<>();
+    arguments.add("--spring.autoconfigure.exclude=" + String.join(",", excluded));
     arguments.add("--server.port=0");
     arguments.add("--server.address=127.0.0.1");
     arguments.add("--spring.main.banner-mode=off");
@@ -85,6 +131,10 @@ public final class App implements AutoCloseable {
 
   int port() {
     return Integer.parseInt(context.getEnvironment().getProperty("local.server.port"));
+  }
+
+  int managementPort() {
+    return Integer.parseInt(context.getEnvironment().getProperty("local.management.port"));
   }
 
   HttpResponse<String> get(String path, String... headers) {
@@ -153,13 +203,19 @@ public final class App implements AutoCloseable {
 
   /** Sends a request whose target no client would write. */
   Raw raw(String method, String target, String... headers) {
+    return raw(LOOPBACK, port(), method, target, headers);
+  }
+
+  /** Sends it from one address of this machine to a port of another. */
+  static Raw raw(String from, int port, String method, String target, String... headers) {
     StringBuilder request = new StringBuilder();
     request.append("%s %s HTTP/1.1\r\nHost: 127.0.0.1\r\n".formatted(method, target));
     for (int i = 0; i < headers.length; i += 2) {
       request.append("%s: %s\r\n".formatted(headers[i], headers[i + 1]));
     }
     request.append("Connection: close\r\n\r\n");
-    try (Socket socket = new Socket(InetAddress.getLoopbackAddress(), port())) {
+    try (Socket socket =
+        new Socket(InetAddress.getLoopbackAddress(), port, InetAddress.getByName(from), 0)) {
       socket.setSoTimeout(20_000);
       socket.getOutputStream().write(request.toString().getBytes(StandardCharsets.ISO_8859_1));
       String answer =

@@ -173,7 +173,8 @@ class DispatchTest {
   @ParameterizedTest
   @CsvSource({"SERVLET", "REACTIVE"})
   void forwardedPrefixDoesNotHideAPath(WebApplicationType type) {
-    try (App app = start(type, "server.forward-headers-strategy=framework")) {
+    String proxies = "sluice.trusted-proxies=127.0.0.1";
+    try (App app = start(type, "server.forward-headers-strategy=framework", proxies)) {
       assertThat(statuses(app, "/limited/plain", "X-Forwarded-Prefix", "/x"))
           .containsExactly(200, 200, 429);
       assertThat(statuses(app, "/limited/later", "X-Forwarded-Prefix", "/limited"))

@@ -41,6 +41,7 @@ class RoomsTest {
             ROOT + "login",
             ROOT + "method",
             ROOT + "mvc",
+            ROOT + "peer",
             ROOT + "testing",
             ROOT + "web",
             ROOT + "webflux");
@@ -53,7 +54,12 @@ class RoomsTest {
 
   @Test
   void servletTypesAreForServletApplicationsOnly() {
-    onlyIn("mvc.", "login.Servlet", "boot.SluiceServletAutoConfiguration")
+    onlyIn(
+            "mvc.",
+            "login.Servlet",
+            "peer.ServletPeers",
+            "peer.TomcatPeers",
+            "boot.SluiceServletAutoConfiguration")
         .mayDependOn("jakarta.servlet..", "org.springframework.web.servlet..");
   }
 
@@ -63,12 +69,21 @@ class RoomsTest {
             "webflux.",
             "method.ReactiveMethods",
             "login.Reactive",
+            "peer.NettyPeers",
             "boot.SluiceReactiveAutoConfiguration")
         .mayDependOn(
             "reactor..",
             "org.reactivestreams..",
             "org.springframework.web.reactive..",
             "org.springframework.web.server..");
+  }
+
+  @Test
+  void webServersAreForTheirPeersOnly() {
+    onlyIn("peer.TomcatPeers").mayDependOn("org.apache..");
+    onlyIn("peer.JettyPeers").mayDependOn("org.eclipse..");
+    onlyIn("peer.UndertowPeers").mayDependOn("io.undertow..");
+    onlyIn("peer.NettyPeers").mayDependOn("reactor.netty..", "io.netty..");
   }
 
   @Test

@@ -151,6 +151,18 @@ final class RuleCheck {
         });
   }
 
+  /** The rules in use that count or compare the address of a request. */
+  List<String> byAddress() {
+    return used.stream()
+        .filter(
+            name ->
+                gate.facets().wanted(rules, List.of(name), Map.of()).stream()
+                    .filter(facet -> !supplied.getOrDefault(name, Set.of()).contains(facet))
+                    .filter(facet -> gate.facets().isAddress(rules, facet))
+                    .anyMatch(facet -> gate.facets().ofRequest(rules, facet)))
+        .toList();
+  }
+
   private static Set<String> compared(Rule rule) {
     Set<String> facets = new TreeSet<>();
     rule.overrides().forEach(override -> facets.addAll(override.when().keySet()));

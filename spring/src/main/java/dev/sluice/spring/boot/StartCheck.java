@@ -46,9 +46,13 @@ public final class StartCheck implements SmartInitializingSingleton {
     methods.putAll(new MethodCheck(beans, ruleCheck, mistakes).checkBeans());
     ruleCheck.checkCompared();
     checkBody(mistakes);
+    new ProxyCheck(beans, environment)
+        .check(ruleCheck.byAddress(), !properties.trustedProxies().isEmpty(), mistakes);
     if (!mistakes.isEmpty()) {
       throw StartFailure.of(
-          mistakes, "Correct the annotations, routes or rules that are named above.", null);
+          mistakes,
+          "Correct the annotations, routes, rules or properties that are named above.",
+          null);
     }
     RuleSource source = gate.limiter().source();
     if (source instanceof RuleLayers layers) {

@@ -1,7 +1,9 @@
 package dev.sluice.spring.call;
 
 import dev.sluice.Balance;
+import dev.sluice.http.ClientAddress.Trail;
 import dev.sluice.http.RequestParts;
+import dev.sluice.spring.peer.Peer;
 import java.security.Principal;
 import java.util.List;
 import java.util.Map;
@@ -11,6 +13,24 @@ import org.jspecify.annotations.Nullable;
 public interface EdgeRequest extends RequestParts {
   /** The framework's own request. */
   Object unwrap();
+
+  /** The other end of the connection, before anything explained forwarded headers. */
+  Peer connected();
+
+  /** The values of a header of the framework's own request. */
+  List<String> ownHeaders(String name);
+
+  @Override
+  default String peer() {
+    return connected().address();
+  }
+
+  /** Forwarded headers come from the connection: what explains them may also remove them. */
+  @Override
+  default List<String> headers(String name) {
+    Trail trail = Trail.find(name);
+    return trail == null ? ownHeaders(name) : connected().lines(trail);
+  }
 
   @Nullable Principal user();
 

@@ -3,6 +3,8 @@ package dev.sluice.spring.mvc;
 import dev.sluice.Balance;
 import dev.sluice.spring.call.EdgeRequest;
 import dev.sluice.spring.call.Query;
+import dev.sluice.spring.peer.Peer;
+import dev.sluice.spring.peer.Peers;
 import jakarta.servlet.http.Cookie;
 import jakarta.servlet.http.HttpServletRequest;
 import jakarta.servlet.http.HttpServletResponse;
@@ -12,6 +14,7 @@ import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 import org.springframework.web.context.request.RequestContextHolder;
 import org.springframework.web.context.request.ServletRequestAttributes;
@@ -42,12 +45,12 @@ public final class ServletEdge implements EdgeRequest {
   }
 
   @Override
-  public String peer() {
-    return request.getRemoteAddr();
+  public Peer connected() {
+    return Objects.requireNonNull(Peers.of(request));
   }
 
   @Override
-  public List<String> headers(String name) {
+  public List<String> ownHeaders(String name) {
     return Collections.list(request.getHeaders(name));
   }
 

@@ -3,7 +3,8 @@ package dev.sluice.spring.webflux;
 import dev.sluice.Balance;
 import dev.sluice.spring.call.EdgeRequest;
 import dev.sluice.spring.call.Query;
-import java.net.InetSocketAddress;
+import dev.sluice.spring.peer.Peer;
+import dev.sluice.spring.peer.Peers;
 import java.security.Principal;
 import java.util.ArrayList;
 import java.util.List;
@@ -12,6 +13,8 @@ import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 import org.springframework.http.HttpCookie;
 import org.springframework.http.HttpStatusCode;
+import org.springframework.http.server.reactive.ServerHttpRequest;
+import org.springframework.http.server.reactive.ServerHttpRequestDecorator;
 import org.springframework.http.server.reactive.ServerHttpResponse;
 import org.springframework.web.server.ServerWebExchange;
 import org.springframework.web.server.WebSession;
@@ -64,18 +67,22 @@ public final class ReactiveEdge implements EdgeRequest {
   }
 
   @Override
-  public String peer() {
-    InetSocketAddress address = exchange.getRequest().getRemoteAddress();
-    if (address == null) {
-      return "";
+  public Peer connected() {
+    ServerHttpRequest request = exchange.getRequest();
+    Peer known = Peers.of(nativeRequest(request));
+    return known == null ? Peer.of(request.getRemoteAddress(), this::ownHeaders) : known;
+  }
+
+  private static Object nativeRequest(ServerHttpRequest request) {
+    try {
+      return ServerHttpRequestDecorator.getNativeRequest(request);
+    } catch (IllegalStateException mock) {
+      return request; // a test without a server
     }
-    return address.getAddress() == null
-        ? address.getHostString()
-        : address.getAddress().getHostAddress();
   }
 
   @Override
-  public List<String> headers(String name) {
+  public List<String> ownHeaders(String name) {
     // HttpHeaders is a Map in Spring 6 but not in 7; forEach exists in both.
     List<String> values = new ArrayList<>(1);
     exchange

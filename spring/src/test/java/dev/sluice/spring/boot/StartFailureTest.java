@@ -132,7 +132,7 @@ class StartFailureTest {
         output,
         Misspelt.class,
         "Sluice cannot start:\n  Hello.hello: no rule 'Helo' (did you mean 'Hello'?)",
-        "Correct the annotations, routes or rules that are named above.",
+        "Correct the annotations, routes, rules or properties that are named above.",
         LIMIT);
   }
 
