@@ -10,31 +10,53 @@ import dev.sluice.bench.suites.DeniedSuite;
 import dev.sluice.bench.suites.Extent;
 import dev.sluice.bench.suites.GrowthSuite;
 import dev.sluice.bench.suites.HttpSuite;
+import dev.sluice.bench.suites.KindSuite;
 import dev.sluice.bench.suites.MemorySuite;
+import dev.sluice.bench.suites.Part;
 import dev.sluice.bench.suites.RedisSuite;
+import dev.sluice.bench.suites.WaySuite;
+import dev.sluice.bench.suites.WorstSuite;
 import java.io.IOException;
 import java.io.PrintStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The command line: {@code bench [suite…] [--quick] [--json [FILE]] [--docs] [--from FILE]}.
+ * The command line: {@code bench [suite…] [--quick] [--json [FILE]] [--docs] [--from FILE] [--check
+ * [--tolerance PERCENT] [--tries N]]}.
  *
  * <p>{@code --json} without a file writes the figures to the standard output, and the text for
- * people to the standard error.
+ * people to the standard error. {@code --check} exits with 1 if ratios are worse than those of
+ * {@code docs/performance.quick.json}.
  */
 public final class Bench {
-  private static final List<String> SUITES =
-      List.of("memory", "redis", "cluster", "denied", "growth", "console", "http");
+  private static final Map<String, List<Part>> SUITES = new LinkedHashMap<>();
+
+  static {
+    SUITES.put("memory", List.of(MemorySuite::run));
+    SUITES.put(
+        "redis", List.of(RedisSuite::run, KindSuite::run, KindSuite::bytesOfWindow, WaySuite::run));
+    SUITES.put("cluster", List.of(ClusterSuite::run));
+    SUITES.put("denied", List.of(DeniedSuite::run));
+    SUITES.put("worst", List.of(WorstSuite::run));
+    SUITES.put("growth", List.of(GrowthSuite::run));
+    SUITES.put("console", List.of(ConsoleSuite::run));
+    SUITES.put("http", List.of(HttpSuite::cold, HttpSuite::run));
+  }
 
   private final List<String> suites = new ArrayList<>();
   private final List<Path> earlier = new ArrayList<>();
   private boolean isQuick;
   private boolean drawsDocs;
   private boolean printsJson;
+  private boolean checks;
+  private int tolerancePercent = 25;
+  private int tries = 2;
   private @Nullable Path json;
 
   private Bench() {}
@@ -43,7 +65,9 @@ public final class Bench {
     Bench bench = new Bench();
     try {
       bench.read(List.of(arguments));
-      bench.run();
+      if (!bench.run()) {
+        System.exit(1);
+      }
     } catch (IllegalArgumentException e) {
       System.err.println("bench: " + e.getMessage());
       System.exit(2);
@@ -62,38 +86,63 @@ public final class Bench {
         isQuick = true;
       } else if (argument.equals("--docs")) {
         drawsDocs = true;
+      } else if (argument.equals("--check")) {
+        checks = true;
+      } else if (argument.equals("--tolerance") && hasNext) {
+        tolerancePercent = number(argument, arguments.get(++i));
+      } else if (argument.equals("--tries") && hasNext) {
+        tries = number(argument, arguments.get(++i));
       } else if (argument.equals("--json") && hasNext && !arguments.get(i + 1).startsWith("--")) {
         json = Path.of(arguments.get(++i));
       } else if (argument.equals("--json")) {
         printsJson = true;
       } else if (argument.equals("--from") && hasNext) {
         earlier.add(Path.of(arguments.get(++i)));
-      } else if (SUITES.contains(argument)) {
+      } else if (SUITES.containsKey(argument)) {
         suites.add(argument);
       } else {
         throw new IllegalArgumentException(
-            "'%s' (expected: %s, --quick, --json [FILE], --docs, --from FILE)"
-                .formatted(argument, String.join(", ", SUITES)));
+            "'%s' (expected: %s, --quick, --json [FILE], --docs, --from FILE, --check, --tolerance PERCENT, --tries N)"
+                .formatted(argument, String.join(", ", SUITES.keySet())));
       }
     }
+    if (checks && !(isQuick && earlier.isEmpty())) {
+      throw new IllegalArgumentException("--check (expected: with --quick, and without --from)");
+    }
     if (suites.isEmpty() && earlier.isEmpty()) {
-      suites.addAll(SUITES);
+      suites.addAll(SUITES.keySet());
     }
   }
 
-  private void run() throws IOException {
+  private static int number(String option, String text) {
+    if (!text.matches("[1-9]\\d{0,3}")) {
+      throw new IllegalArgumentException(
+          "%s '%s' (expected: a whole number, 1 to 9999)".formatted(option, text));
+    }
+    return Integer.parseInt(text);
+  }
+
+  /** Returns false if the figures are worse than they may be. */
+  private boolean run() throws IOException {
     if (suites.contains("http")) {
       Wrk.find(); // fails early, before the other suites run
     }
-    Figures figures = new Figures();
+    Figures figures = earlier.isEmpty() ? Figures.here() : new Figures();
     for (Path file : earlier) {
       figures.read(Files.readString(file));
     }
     Extent extent = isQuick ? Extent.quick() : Extent.full();
-    for (String suite : suites) {
-      run(suite, extent, figures);
-    }
     PrintStream forPeople = printsJson ? System.err : System.out;
+    Checking checking = checks ? new Checking(tolerancePercent, tries, forPeople) : null;
+    for (String suite : suites) {
+      for (Part part : SUITES.getOrDefault(suite, List.of())) {
+        if (checking == null) {
+          part.run(extent, figures);
+        } else {
+          checking.run(part, extent, figures);
+        }
+      }
+    }
     forPeople.print(Summary.of(figures));
     if (printsJson) {
       System.out.print(figures.json());
@@ -106,23 +155,11 @@ public final class Bench {
       Docs.in(Path.of("docs")).write(figures, earlier.isEmpty() ? describe(figures) : null);
       forPeople.println("Written: docs/performance.md, docs/performance.json, docs/charts/");
     }
+    return checking == null || checking.passes(figures, suites, extent);
   }
 
   /** The kind of run and its machine; for figures of this run only, not of {@code --from}. */
   private String describe(Figures figures) {
     return (isQuick ? "A quick run on " : "A full run on ") + Summary.machine(figures) + ".";
-  }
-
-  private static void run(String suite, Extent extent, Figures figures) throws IOException {
-    switch (suite) {
-      case "memory" -> MemorySuite.run(extent, figures);
-      case "redis" -> RedisSuite.run(extent, figures);
-      case "cluster" -> ClusterSuite.run(extent, figures);
-      case "denied" -> DeniedSuite.run(extent, figures);
-      case "growth" -> GrowthSuite.run(extent, figures);
-      case "console" -> ConsoleSuite.run(extent, figures);
-      case "http" -> HttpSuite.run(extent, figures);
-      default -> throw new IllegalArgumentException("suite: " + suite);
-    }
   }
 }

@@ -9,6 +9,7 @@ import dev.sluice.Rules;
 import dev.sluice.bench.load.ClosedLoop;
 import dev.sluice.bench.load.Contender;
 import dev.sluice.redis.RedisStore;
+import dev.sluice.redis.RedisStoreBuilder;
 import dev.sluice.store.Store;
 import io.github.bucket4j.BucketConfiguration;
 import io.github.bucket4j.TimeMeter;
@@ -26,6 +27,7 @@ import io.lettuce.core.api.StatefulRedisConnection;
 import io.lettuce.core.codec.ByteArrayCodec;
 import io.lettuce.core.codec.RedisCodec;
 import io.lettuce.core.codec.StringCodec;
+import io.lettuce.core.resource.EpollProvider;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
@@ -34,11 +36,14 @@ import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
+import java.util.function.IntFunction;
+import java.util.function.LongSupplier;
 import java.util.function.Predicate;
 import org.redisson.Redisson;
 import org.redisson.api.RateType;
 import org.redisson.api.RedissonClient;
 import org.redisson.config.Config;
+import org.redisson.config.TransportMode;
 import org.springframework.cloud.gateway.filter.ratelimit.RateLimiter;
 import org.springframework.cloud.gateway.filter.ratelimit.RedisRateLimiter;
 import org.springframework.context.support.GenericApplicationContext;
@@ -66,23 +71,9 @@ public final class Contenders {
         () -> client.shutdown(0, 1, TimeUnit.SECONDS));
   }
 
-  /** Sluice with a longer timeout, so that on a busy machine it does not skip Redis. */
+  /** Sluice by a rule that counts by {@code login}. */
   public static Contender sluice(String name, String uri, Rule rule) {
-    return sluice(name, uri, rule, identity -> Identity.of("login", identity), true);
-  }
-
-  public static Contender sluice(
-      String name,
-      String uri,
-      Rule rule,
-      Function<String, Identity> identity,
-      boolean cachesDenials) {
-    Store store =
-        RedisStore.builder(uri)
-            .deadline(Duration.ofSeconds(20))
-            .cacheDenials(cachesDenials)
-            .build();
-    return sluice(name, store, rule, identity);
+    return sluice(name, store(uri).build(), rule, Contenders::login);
   }
 
   /** Sluice on a store, which is closed with it. */
@@ -99,17 +90,35 @@ public final class Contenders {
         limiter::close);
   }
 
-  /** Sluice with a refund after each call, so that the usage of its accounts stays the same. */
-  public static Contender borrowing(String name, String uri, Rule rule) {
-    Limiter limiter =
-        Limiter.owning(
-            RedisStore.builder(uri).deadline(Duration.ofSeconds(20)).cacheDenials(false).build(),
-            Rules.of(rule));
+  /** A store with a longer deadline, so that on a busy machine Sluice does not skip Redis. */
+  public static RedisStoreBuilder store(String uri) {
+    return RedisStore.builder(uri).deadline(Duration.ofSeconds(20));
+  }
+
+  public static Identity login(String name) {
+    return Identity.of("login", name);
+  }
+
+  /** Sluice with a cost for each call. */
+  public static Contender costing(String name, String uri, Rule rule, LongSupplier cost) {
+    Limiter limiter = Limiter.owning(store(uri).build(), Rules.of(rule));
     return new Plain(
         name,
         key ->
             limiter
-                .decideAsync(Call.of(rule.name(), Identity.of("login", key)))
+                .decideAsync(Call.of(rule.name(), login(key)).costing(cost.getAsLong()))
+                .thenApply(Contenders::metered),
+        limiter::close);
+  }
+
+  /** Sluice with a refund after each call, so that the usage of its accounts stays the same. */
+  public static Contender borrowing(String name, String uri, Rule rule) {
+    Limiter limiter = Limiter.owning(store(uri).cacheDenials(false).build(), Rules.of(rule));
+    return new Plain(
+        name,
+        key ->
+            limiter
+                .decideAsync(Call.of(rule.name(), login(key)))
                 .thenCompose(
                     decision ->
                         decision instanceof Decision.Allowed allowed
@@ -205,6 +214,9 @@ public final class Contenders {
   public static Contender redisson(String uri, Allowance allowance) {
     Config config = new Config();
     config.useSingleServer().setAddress(uri);
+    if (EpollProvider.isAvailable()) {
+      config.setTransportMode(TransportMode.EPOLL); // what the other clients take by themselves
+    }
     return new OnRedisson(Redisson.create(config), RedisClient.create(uri), allowance);
   }
 
@@ -244,13 +256,41 @@ public final class Contenders {
 
   /** The same contender, always asynchronous, even with one call in flight. */
   public static Contender asynchronous(Contender contender) {
-    return new Asynchronous(contender);
+    return new Changed(contender, inFlight -> contender::decide);
   }
 
-  private record Asynchronous(Contender contender) implements Contender {
+  /** The same contender, of which every call must be denied. */
+  public static Contender denied(Contender contender) {
+    return new Changed(
+        contender, inFlight -> key -> contender.decide(key).thenApply(passed -> !passed));
+  }
+
+  /** The same contender, after something that is not measured. */
+  public static Contender after(Runnable before, Contender contender) {
+    return new Changed(
+        contender,
+        inFlight -> {
+          before.run();
+          return contender.asked(inFlight);
+        });
+  }
+
+  /**
+   * A contender that is asked in another way.
+   *
+   * @param asking the way, by the number of calls in flight
+   */
+  private record Changed(
+      Contender contender, IntFunction<Function<String, CompletionStage<Boolean>>> asking)
+      implements Contender {
     @Override
     public String name() {
       return contender.name();
+    }
+
+    @Override
+    public void prepare(String... identities) {
+      contender.prepare(identities);
     }
 
     @Override
@@ -265,7 +305,7 @@ public final class Contenders {
 
     @Override
     public Function<String, CompletionStage<Boolean>> asked(int inFlight) {
-      return contender::decide;
+      return asking.apply(inFlight);
     }
 
     @Override

@@ -5,6 +5,7 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.CompletionStage;
 import java.util.function.Function;
 import java.util.function.ToDoubleFunction;
 import org.HdrHistogram.Histogram;
@@ -58,6 +59,25 @@ public final class Rounds {
     this.passing = passing;
   }
 
+  /**
+   * Runs all contenders in turns with each of these numbers in flight, without measuring: so the
+   * compiler can finish the code of one while others run.
+   */
+  public static void warmUp(
+      List<Contender> contenders,
+      String[] identities,
+      List<Integer> inFlight,
+      long millis,
+      Progress progress) {
+    contenders.forEach(contender -> contender.prepare(identities));
+    for (int many : inFlight) {
+      for (Contender contender : contenders) {
+        progress.next(contender.name() + ", warming up");
+        ClosedLoop.run(contender.asked(many), identities, many, millis);
+      }
+    }
+  }
+
   /** Runs all contenders in turns, this many times. */
   public Rounds run(
       List<Contender> contenders, int inFlight, int rounds, long millis, Progress progress) {
@@ -74,11 +94,12 @@ public final class Rounds {
   }
 
   private Sample sample(Contender contender, int inFlight, long millis) {
+    Function<String, CompletionStage<Boolean>> asked = contender.asked(inFlight);
     Usage usage = usages.apply(contender);
     long commands = usage.calls("");
     long scripts = usage.scriptCalls();
     double cpu = usage.cpuMicros();
-    ClosedLoop.Seen seen = ClosedLoop.run(contender.asked(inFlight), identities, inFlight, millis);
+    ClosedLoop.Seen seen = ClosedLoop.run(asked, identities, inFlight, millis);
     double used = usage.cpuMicros() - cpu;
     check(contender, seen, passing);
     return new Sample(seen, used, usage.calls("") - commands, usage.scriptCalls() - scripts);
@@ -114,6 +135,20 @@ public final class Rounds {
       ratios[i] = figure.applyAsDouble(these.get(i)) / figure.applyAsDouble(those.get(i));
     }
     return median(ratios);
+  }
+
+  /** The median latency over all rounds. */
+  public double p50Micros(String name) {
+    return latencies(name).getValueAtPercentile(50) / 1e3;
+  }
+
+  /**
+   * The ratio of two median latencies, each over all rounds together. With one in flight the kernel
+   * puts client and Redis on one core or on two, and waking the other core takes longer than an
+   * INCR. So rounds differ more than contenders do.
+   */
+  public double p50Ratio(String name, String other) {
+    return p50Micros(name) / p50Micros(other);
   }
 
   /** The latencies of all rounds. */

@@ -5,6 +5,7 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.regex.MatchResult;
+import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
@@ -12,11 +13,23 @@ import org.jspecify.annotations.Nullable;
 public final class Figures {
   private static final Pattern ENTRY = Pattern.compile("\"([^\"]+)\": *(-?[0-9.]+|null)");
 
+  private static final Pattern MAJOR = Pattern.compile("\\d+");
+
+  /** The prefix of what must be equal for two runs to be comparable: cores, version of Redis. */
+  static final String MACHINE = "machine.";
+
   private final Map<String, Double> byKey = new LinkedHashMap<>();
   private @Nullable String redisVersion;
 
   public void put(String key, double value) {
     byKey.put(key, value);
+  }
+
+  /** Figures of a run on this machine. */
+  public static Figures here() {
+    Figures figures = new Figures();
+    figures.put(MACHINE + "cores", Runtime.getRuntime().availableProcessors());
+    return figures;
   }
 
   /** The figure of a key; NaN if it was not measured. */
@@ -28,9 +41,19 @@ public final class Figures {
     return byKey;
   }
 
-  /** Sets the version of Redis, which is not in the JSON: that holds only numbers. */
+  /** Sets the server and its version, such as {@code Redis 7.0.15}. */
   public void measuredOn(String redisVersion) {
     this.redisVersion = redisVersion;
+    Matcher major = MAJOR.matcher(redisVersion);
+    if (major.find()) {
+      put(MACHINE + "redis", Double.parseDouble(major.group()));
+    }
+  }
+
+  /** Adds the figures of another run, over those of this one. */
+  public void add(Figures other) {
+    byKey.putAll(other.byKey);
+    other.redisVersion().ifPresent(this::measuredOn);
   }
 
   public Optional<String> redisVersion() {

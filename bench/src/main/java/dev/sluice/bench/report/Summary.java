@@ -1,5 +1,6 @@
 package dev.sluice.bench.report;
 
+import java.util.List;
 import java.util.Locale;
 import java.util.Set;
 
@@ -8,24 +9,40 @@ public final class Summary {
   private static final Set<String> ALSO_RATIOS =
       Set.of("growth.rules", "growth.limits", "growth.accounts");
 
+  /** The figures of the table of worst calls. */
+  private static final String IN_TABLE = "worst\\..+\\..+\\.millis";
+
   private Summary() {}
 
   public static String of(Figures figures) {
     StringBuilder ratios = new StringBuilder();
     StringBuilder absolutes = new StringBuilder();
+    boolean hasWorst = !Double.isNaN(figures.get("worst.oneRule.millis"));
     figures
         .all()
         .forEach(
             (key, value) -> {
-              boolean isRatio = Promise.of(key).isPresent() || ALSO_RATIOS.contains(key);
-              if (isRatio || key.matches(".*\\.(vs|p50Vs).*")) {
+              boolean isPromised = Promise.of(key).isPresent() || ALSO_RATIOS.contains(key);
+              if (isPromised || Promise.isRatio(key)) {
                 ratios.append(line(key, value)).append(wanted(key, value)).append('\n');
-              } else {
+              } else if (!key.startsWith(Figures.MACHINE) && !key.matches(IN_TABLE)) {
                 absolutes.append(line(key, value)).append('\n');
               }
             });
-    return "\nRatios (medians of interleaved rounds)\n%s\nAbsolute figures\n%s\n%s%s\n"
-        .formatted(ratios, absolutes, calls(figures), machine(figures));
+    return "\nRatios (medians of interleaved rounds)\n%s\nAbsolute figures\n%s%s\n%s%s\n"
+        .formatted(
+            ratios, absolutes, hasWorst ? worst(figures) : "", calls(figures), machine(figures));
+  }
+
+  /** The worst calls as a table. */
+  private static String worst(Figures figures) {
+    StringBuilder table = new StringBuilder("\n");
+    for (List<String> cells : Tables.worstRows(figures)) {
+      table.append(String.format("  %-34s", cells.get(0)));
+      cells.subList(1, cells.size()).forEach(cell -> table.append(String.format("%14s", cell)));
+      table.append('\n');
+    }
+    return table.toString();
   }
 
   /** The method that is measured, where contenders differ. */
@@ -58,7 +75,7 @@ public final class Summary {
             System.getProperty("os.name"),
             System.getProperty("os.arch"),
             java.feature() + "." + java.interim() + "." + java.update(),
-            figures.redisVersion().map(version -> ", Redis " + version).orElse(""),
+            figures.redisVersion().map(version -> ", " + version).orElse(""),
             Versions.peers());
   }
 }

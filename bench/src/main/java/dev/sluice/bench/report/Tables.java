@@ -46,6 +46,9 @@ final class Tables {
           new Named("slidingWindow", "Sluice, sliding window"),
           new Named("slidingLog", "Sluice, sliding log"));
 
+  private static final List<Named> LISTENING =
+      List.of(new Named("listener", "Sluice with a listener"));
+
   static final List<Named> IN_CLUSTER =
       List.of(
           new Named("tokenBucket.single", "token bucket, single Redis"),
@@ -71,6 +74,8 @@ final class Tables {
     tables.put("kinds", kinds(figures));
     tables.put("cluster", cluster(figures));
     tables.put("denied", denied(figures));
+    tables.put("worst", worst(figures));
+    tables.put("ways", ways(figures));
     tables.put("memory", memory(figures));
     tables.put("growth", growth(figures));
     tables.put("http", http(figures));
@@ -145,7 +150,13 @@ final class Tables {
 
   private static String kinds(Figures figures) {
     return header("limit", "decisions/s", "over a bare INCR", "Redis CPU µs")
-        + rows(figures, "redis.kind.", KINDS, "perSecond", "vsIncr", "cpuMicros");
+        + rows(figures, "redis.kind.", KINDS, "perSecond", "vsIncr", "cpuMicros")
+        + rows(figures, "redis.", MORE_KINDS, "perSecond", "vsIncr", "cpuMicros");
+  }
+
+  private static String ways(Figures figures) {
+    return header("a token bucket, asked", "decisions/s", "Redis CPU µs")
+        + rows(figures, "redis.", WAYS, "perSecond", "cpuMicros");
   }
 
   private static String cluster(Figures figures) {
@@ -161,6 +172,74 @@ final class Tables {
           new Named("slidingLog", "sliding log"),
           new Named("plan3x2", "three limits, two facets"));
 
+  /** What a call may find in some of these kinds. */
+  private static final List<Named> MORE_KINDS =
+      List.of(
+          new Named("kind.slidingWindow.moved", "sliding window, each call in another part"),
+          new Named("kind.slidingLog.full", "sliding log, an entry leaves at each call"),
+          new Named("kind.lock", "token bucket with a lock, nobody locked"),
+          new Named("denied", "token bucket, used up, denials not cached"));
+
+  private static final List<Named> WAYS =
+      List.of(
+          new Named("evalsha.512", "without functions, by `EVALSHA`"),
+          new Named("costs.one", "with one cost"),
+          new Named("costs.many", "with 2,000 different costs"),
+          new Named("acl", "as the user with [the least rights](redis.md#the-least-rights-acl)"));
+
+  private static final List<Named> PLANS =
+      List.of(
+          new Named("tokenBucket", "token bucket"),
+          new Named("fixedWindow", "fixed window"),
+          new Named("calendar", "calendar month"),
+          new Named("lock", "token bucket with a growing lock"),
+          new Named("slidingWindow", "sliding window"),
+          new Named("slidingWindow.halfLeft", "… half of which has left"),
+          new Named("slidingWindow.allLeft", "… all of which has left"),
+          new Named("slidingLog", "sliding log"),
+          new Named("slidingLog.halfLeft", "… half of which has left"),
+          new Named("slidingLog.allLeft", "… all of which has left"),
+          new Named("allKinds", "four kinds and a growing lock"),
+          new Named("widest", "the widest call"));
+
+  private static final List<Named> OPERATIONS =
+      List.of(
+          new Named("take", "take"),
+          new Named("denied", "denied"),
+          new Named("large", "denied, large"),
+          new Named("record", "record"),
+          new Named("recordLarge", "record, large"),
+          new Named("peek", "peek"),
+          new Named("peekLarge", "peek, large"),
+          new Named("settle", "settle"),
+          new Named("settleLarge", "settle, large"),
+          new Named("refund", "refund"),
+          new Named("forgive", "forgive"),
+          new Named("reset", "reset"));
+
+  private static String worst(Figures figures) {
+    List<List<String>> rows = worstRows(figures);
+    StringBuilder table = header(rows.get(0).toArray(new String[0]));
+    rows.subList(1, rows.size()).forEach(cells -> row(table, cells.toArray(new String[0])));
+    return table.toString();
+  }
+
+  /** Milliseconds in Redis by plan and operation; the first row holds the titles. */
+  static List<List<String>> worstRows(Figures figures) {
+    List<List<String>> rows = new ArrayList<>();
+    List<String> titles = new ArrayList<>(List.of("ms in Redis"));
+    OPERATIONS.forEach(operation -> titles.add(operation.name()));
+    rows.add(titles);
+    for (Named plan : PLANS) {
+      List<String> cells = new ArrayList<>(List.of(plan.name()));
+      for (Named operation : OPERATIONS) {
+        cells.add(number(figures.get("worst.%s.%s.millis".formatted(plan.key(), operation.key()))));
+      }
+      rows.add(cells);
+    }
+    return rows;
+  }
+
   private static String denied(Figures figures) {
     return header("contender", "denials/s", "p99 µs", "Redis commands per denial")
         + rows(figures, "denied.", DENYING, "perSecond", "p99Micros", "commandsPerDecision");
@@ -169,6 +248,7 @@ final class Tables {
   private static String memory(Figures figures) {
     return header("contender", "decisions/s, 2 threads", "ns per decision", "bytes allocated")
         + rows(figures, "memory.", IN_JVM, "perSecond", "nanosPerThread", "bytesAllocated")
+        + rows(figures, "memory.", LISTENING, "perSecond", "nanosPerThread", "bytesAllocated")
         + rows(figures, "memory.", KINDS_IN_JVM, "perSecond", "nanosPerThread", "bytesAllocated");
   }
 
@@ -221,11 +301,19 @@ final class Tables {
 
   private static String http(Figures figures) {
     StringBuilder table =
-        header("path", "server", "requests/s", "p50 µs", "p99 µs", "CPU µs per request");
+        header(
+            "path",
+            "server",
+            "requests/s",
+            "p50 µs",
+            "p99 µs",
+            "CPU µs per request",
+            "requests/s, cold");
     for (Named path :
         List.of(new Named("check", "/v1/check"), new Named("gate", "/v1/gate/{rules}"))) {
       for (Named each : OVER_HTTP) {
         String key = each.key().formatted(path.key());
+        String cold = each.key().formatted(path.key() + ".cold");
         row(
             table,
             "`" + path.name() + "`",
@@ -233,7 +321,8 @@ final class Tables {
             number(figures.get(key + ".perSecond")),
             number(figures.get(key + ".p50Micros")),
             number(figures.get(key + ".p99Micros")),
-            number(figures.get(key + ".cpuMicros")));
+            number(figures.get(key + ".cpuMicros")),
+            number(figures.get(cold + ".perSecond")));
       }
     }
     return table.toString();

@@ -23,6 +23,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
+import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
@@ -30,6 +31,10 @@ import redis.embedded.core.ExecutableProvider;
 
 /** A redis-server for the bench, on a free loopback port, without persistence. */
 public final class RedisServer implements Usage, AutoCloseable {
+  private static final String ARTIFACT = "artifact";
+  private static final Pattern CALLS = Pattern.compile("\\bcalls=(\\d+)");
+  private static final Pattern MICROS = Pattern.compile("\\busec=(\\d+)");
+
   private final Process process;
   private final Path folder;
   private final int port;
@@ -81,19 +86,30 @@ public final class RedisServer implements Usage, AutoCloseable {
     return new RedisServer(process, folder, port);
   }
 
-  /** The redis-server on the PATH, else the one in the Maven artifact. */
+  /**
+   * The server that SLUICE_REDIS names, as in the tests: a program, a path or "artifact". Without
+   * it, the redis-server on the PATH, else the Redis 6.2 in the Maven artifact.
+   */
   private static String executable() throws IOException {
-    Optional<Path> found = onPath("redis-server");
+    String chosen = System.getenv().getOrDefault("SLUICE_REDIS", "");
+    boolean isProgram = !chosen.isEmpty() && !chosen.equals(ARTIFACT);
+    Optional<Path> found =
+        chosen.equals(ARTIFACT) ? Optional.empty() : onPath(isProgram ? chosen : "redis-server");
+    if (isProgram && found.isEmpty()) {
+      throw new IllegalStateException(
+          "SLUICE_REDIS=%s: not found (expected: a program on the PATH, a path, or artifact)"
+              .formatted(chosen));
+    }
     return found.isPresent()
         ? found.get().toString()
         : ExecutableProvider.newJarResourceProvider().get().getAbsolutePath();
   }
 
-  /** A program on the PATH. */
+  /** A program on the PATH, or at a path. */
   public static Optional<Path> onPath(String program) {
     String path = Optional.ofNullable(System.getenv("PATH")).orElse("");
     return Stream.of(path.split(Pattern.quote(java.io.File.pathSeparator), -1))
-        .map(folder -> Path.of(folder, program))
+        .map(folder -> Path.of(folder).resolve(program)) // an absolute path stays as it is
         .filter(Files::isExecutable)
         .findFirst();
   }
@@ -149,8 +165,17 @@ public final class RedisServer implements Usage, AutoCloseable {
     return connection.sync();
   }
 
+  /** Such as {@code Redis 7.0.15} or {@code Valkey 8.0.1}. */
   public String version() {
-    return info("server").getOrDefault("redis_version", "unknown");
+    Map<String, String> info = info("server");
+    String valkey = info.get("valkey_version");
+    return valkey == null
+        ? "Redis " + info.getOrDefault("redis_version", "unknown")
+        : "Valkey " + valkey;
+  }
+
+  public boolean hasFunctions() {
+    return !info("server").getOrDefault("redis_version", "").matches("[0-6]\\..*");
   }
 
   @Override
@@ -192,15 +217,31 @@ public final class RedisServer implements Usage, AutoCloseable {
 
   @Override
   public long calls(String prefix) {
+    return sumOverCommands(prefix, CALLS);
+  }
+
+  /** The time that Redis has spent in scripts and functions. */
+  public long scriptMicros() {
+    return sumOverCommands("eval", MICROS) + sumOverCommands("fcall", MICROS);
+  }
+
+  private long sumOverCommands(String prefix, Pattern figure) {
     long sum = 0;
     for (Map.Entry<String, String> line : info("commandstats").entrySet()) {
       String name = line.getKey().substring("cmdstat_".length());
-      if (name.startsWith(prefix) && !name.startsWith("info")) {
-        String calls = line.getValue().substring("calls=".length());
-        sum += Long.parseLong(calls.substring(0, calls.indexOf(',')));
+      Matcher found = figure.matcher(line.getValue());
+      if (name.startsWith(prefix) && !name.startsWith("info") && found.find()) {
+        sum += Long.parseLong(found.group(1));
       }
     }
     return sum;
+  }
+
+  /** The memory of the Lua engines, which is outside {@code maxmemory}. */
+  public long luaMemory() {
+    Map<String, String> info = info("memory");
+    String before7 = info.getOrDefault("used_memory_lua", "0");
+    return Long.parseLong(info.getOrDefault("used_memory_vm_total", before7));
   }
 
   private Map<String, String> info(String section) {

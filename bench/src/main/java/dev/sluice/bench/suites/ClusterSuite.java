@@ -32,7 +32,7 @@ public final class ClusterSuite {
         RedisCluster cluster = RedisCluster.start(MASTERS)) {
       figures.measuredOn(single.version());
       List<Contender> all = new ArrayList<>();
-      for (Rule rule : List.of(RedisSuite.TOKEN_BUCKET, RedisSuite.SLIDING_LOG)) {
+      for (Rule rule : List.of(KindSuite.TOKEN_BUCKET, KindSuite.SLIDING_LOG)) {
         all.add(Contenders.sluice(rule.name() + SINGLE, single.uri(), rule));
         all.add(Contenders.sluice(rule.name() + THREE, cluster.uri(), rule));
       }

@@ -20,14 +20,11 @@ import dev.sluice.traffic.Collector;
 import dev.sluice.traffic.Reporter;
 import dev.sluice.traffic.Traffic;
 import java.io.IOException;
-import java.time.Duration;
 import java.util.List;
-import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.ScheduledFuture;
 import java.util.concurrent.TimeUnit;
-import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /** What summaries and an open console cost decisions. */
@@ -75,8 +72,8 @@ public final class ConsoleSuite {
     try (Console console = new Console(server.uri())) {
       List<Contender> both =
           List.of(
-              new Turn(sluice(server.uri(), rule, true), console::open),
-              new Turn(sluice(server.uri(), rule, false), console::shut));
+              Contenders.after(console::open, sluice(server.uri(), rule, true)),
+              Contenders.after(console::shut, sluice(server.uri(), rule, false)));
       return measure(both, server, names, passing, extent, progress);
     }
   }
@@ -103,47 +100,8 @@ public final class ConsoleSuite {
 
   /** Denials are not cached, so that refused calls also come from Redis. */
   private static Contender sluice(String uri, Rule rule, boolean reports) {
-    Store store =
-        RedisStore.builder(uri)
-            .deadline(Duration.ofSeconds(20))
-            .cacheDenials(false)
-            .reports(reports)
-            .build();
-    Function<String, Identity> identity = key -> Identity.of("login", key);
-    return Contenders.sluice(reports ? ON : OFF, store, rule, identity);
-  }
-
-  /**
-   * A limiter, and what happens before it is measured.
-   *
-   * @param before opens or closes the console
-   */
-  private record Turn(Contender limiter, Runnable before) implements Contender {
-    @Override
-    public String name() {
-      return limiter.name();
-    }
-
-    @Override
-    public Function<String, CompletionStage<Boolean>> asked(int inFlight) {
-      before.run();
-      return limiter.asked(inFlight);
-    }
-
-    @Override
-    public CompletionStage<Boolean> decide(String identity) {
-      return limiter.decide(identity);
-    }
-
-    @Override
-    public boolean await(String identity) {
-      return limiter.await(identity);
-    }
-
-    @Override
-    public void close() {
-      limiter.close();
-    }
+    Store store = Contenders.store(uri).cacheDenials(false).reports(reports).build();
+    return Contenders.sluice(reports ? ON : OFF, store, rule, Contenders::login);
   }
 
   /** What a service does while a page of its console is open. Used by one thread. */

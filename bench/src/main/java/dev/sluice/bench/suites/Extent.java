@@ -23,12 +23,12 @@ public record Extent(
     int weighed,
     PrintStream out) {
 
-  /** Every suite within two minutes. */
+  /** Every suite within four minutes, most of them within two. */
   public static Extent quick() {
     return new Extent(true, 6, 2, 250, 700, 100_000, 2_500, System.err);
   }
 
-  /** All suites within twenty minutes. */
+  /** All suites in about 35 minutes. */
   public static Extent full() {
     return new Extent(false, 7, 5, 1_500, 2_500, 100_000, 10_000, System.err);
   }

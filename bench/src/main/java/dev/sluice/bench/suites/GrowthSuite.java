@@ -140,7 +140,10 @@ public final class GrowthSuite {
     Rule.Builder rule = Rule.builder(name).by("login");
     limits.forEach(rule::limit);
     return Contenders.sluice(
-        name, server.uri(), rule.build(), key -> Identity.of("login", key), false);
+        name,
+        Contenders.store(server.uri()).cacheDenials(false).build(),
+        rule.build(),
+        Contenders::login);
   }
 
   private void compare(

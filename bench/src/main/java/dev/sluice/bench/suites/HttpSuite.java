@@ -16,6 +16,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.concurrent.TimeUnit;
 import java.util.function.ToDoubleFunction;
 import java.util.stream.Stream;
 
@@ -55,46 +56,89 @@ public final class HttpSuite {
             - token-bucket: {capacity: 1000000000, refill: 1000000000, per: 1s}
       """;
 
+  private static final List<String> PATHS = List.of(BareServer.CHECK, BareServer.GATE);
+
+  /** What a service that was started just now is measured for. */
+  private static final int COLD_SECONDS = 10;
+
+  /** Half a minute for each server, on both paths together: until its code is compiled. */
+  private static final List<Integer> WARM_UPS = List.of(5, 5, 5);
+
   /**
    * The lengths of a run.
    *
-   * @param warmUps seconds of each warm-up; a service needs about fifteen until its code is
-   *     compiled
+   * @param coldRounds how often each server is started anew for each path
    */
-  record Pace(List<Integer> warmUps, int rounds, int seconds) {
+  record Pace(int coldRounds, int rounds, int seconds) {
     static Pace of(Extent extent) {
-      return extent.isQuick() ? new Pace(List.of(3, 3), 3, 2) : new Pace(List.of(5, 5, 5), 5, 4);
+      return extent.isQuick() ? new Pace(1, 3, 2) : new Pace(3, 5, 4);
     }
   }
 
   private HttpSuite() {}
 
+  /** The first seconds of a service that was started just now, on the memory store. */
+  public static void cold(Extent extent, Figures figures) throws IOException {
+    Wrk wrk = Wrk.find();
+    List<String> serve = serve();
+    Pace pace = Pace.of(extent);
+    Progress progress = new Progress(extent.out(), 4 * pace.coldRounds);
+    Map<String, List<Turn>> turns = new TreeMap<>();
+    for (int round = 0; round < pace.coldRounds; round++) {
+      for (String path : PATHS) {
+        for (String name : List.of(BARE, SLUICE)) {
+          progress.next(name + ", " + path + ", cold");
+          try (Child child = name.equals(SLUICE) ? started(SLUICE, serve) : startedBare()) {
+            turns
+                .computeIfAbsent(path + name, key -> new ArrayList<>())
+                .add(turn(wrk, child, path, COLD_SECONDS));
+          }
+        }
+      }
+    }
+    progress.end();
+    tell("check.cold", of(turns, BareServer.CHECK), figures);
+    tell("gate.cold", of(turns, BareServer.GATE), figures);
+  }
+
   public static void run(Extent extent, Figures figures) throws IOException {
     Wrk wrk = Wrk.find();
+    List<String> serve = serve();
+    try (RedisServer redis = RedisServer.start();
+        Child sluice = started(SLUICE, serve);
+        Child shared = started(ON_REDIS, on(redis, serve));
+        Child armeria = startedBare()) {
+      figures.measuredOn(redis.version());
+      Pace pace = Pace.of(extent);
+      Progress progress = new Progress(extent.out(), 6 * (WARM_UPS.size() + pace.rounds));
+      measure(wrk, pace, List.of(armeria, sluice, shared), progress, figures);
+      progress.end();
+    }
+  }
+
+  /** The arguments of a service on the memory store. */
+  private static List<String> serve() throws IOException {
     Path folder = Files.createTempDirectory("sluice-bench");
     Path rules = Files.writeString(folder.resolve("rules.yaml"), RULES);
     folder.toFile().deleteOnExit(); // in reverse order: the file below goes first
     rules.toFile().deleteOnExit();
-    List<String> serve =
-        List.of(
-            "-jar",
-            serviceJar().toString(),
-            "serve",
-            "--port=0",
-            "--admin-token=only-for-the-bench",
-            "--rules=" + rules);
+    return List.of(
+        "-jar",
+        serviceJar().toString(),
+        "serve",
+        "--port=0",
+        "--admin-token=only-for-the-bench",
+        "--rules=" + rules);
+  }
+
+  private static Child started(String name, List<String> serve) throws IOException {
+    return Child.start(name, serve, SLUICE_LISTENS);
+  }
+
+  private static Child startedBare() throws IOException {
     List<String> bare =
         List.of("-cp", classes() + ":" + BUILT.resolve("lib") + "/*", BareServer.class.getName());
-    try (RedisServer redis = RedisServer.start();
-        Child sluice = Child.start(SLUICE, serve, SLUICE_LISTENS);
-        Child shared = Child.start(ON_REDIS, on(redis, serve), SLUICE_LISTENS);
-        Child armeria = Child.start(BARE, bare, BareServer.LISTENS)) {
-      figures.measuredOn(redis.version());
-      Pace pace = Pace.of(extent);
-      Progress progress = new Progress(extent.out(), 6 * (pace.warmUps.size() + pace.rounds));
-      measure(wrk, pace, List.of(armeria, sluice, shared), progress, figures);
-      progress.end();
-    }
+    return Child.start(BARE, bare, BareServer.LISTENS);
   }
 
   /** With a long timeout, so that on a busy machine no call is allowed without Redis. */
@@ -108,8 +152,8 @@ public final class HttpSuite {
   private static void measure(
       Wrk wrk, Pace pace, List<Child> children, Progress progress, Figures figures)
       throws IOException {
-    for (int seconds : pace.warmUps) {
-      for (String path : List.of(BareServer.CHECK, BareServer.GATE)) {
+    for (int seconds : WARM_UPS) {
+      for (String path : PATHS) {
         for (Child child : children) {
           progress.next(child.name() + ", warming up");
           turn(wrk, child, path, seconds);
@@ -118,7 +162,7 @@ public final class HttpSuite {
     }
     Map<String, List<Turn>> turns = new TreeMap<>();
     for (int round = 0; round < pace.rounds; round++) {
-      for (String path : List.of(BareServer.CHECK, BareServer.GATE)) {
+      for (String path : PATHS) {
         for (Child child : children) {
           progress.next(child.name() + ", " + path);
           turns
@@ -154,7 +198,9 @@ public final class HttpSuite {
 
   private static void tell(String path, Map<String, List<Turn>> turns, Figures figures) {
     figures.put("http." + path + ".vsBare", vsBare(turns, SLUICE));
-    figures.put("http.redis." + path + ".vsBare", vsBare(turns, ON_REDIS));
+    if (turns.containsKey(ON_REDIS)) {
+      figures.put("http.redis." + path + ".vsBare", vsBare(turns, ON_REDIS));
+    }
     turns.forEach(
         (name, those) -> {
           String key = KEYS.getOrDefault(name, name).formatted(path);
@@ -226,6 +272,11 @@ public final class HttpSuite {
     @Override
     public void close() {
       process.destroy();
+      try {
+        process.waitFor(5, TimeUnit.SECONDS); // so that its end does not slow down the next one
+      } catch (InterruptedException e) {
+        Thread.currentThread().interrupt();
+      }
     }
   }
 }

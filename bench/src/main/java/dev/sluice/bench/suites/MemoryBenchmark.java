@@ -1,10 +1,14 @@
 package dev.sluice.bench.suites;
 
 import com.google.common.util.concurrent.RateLimiter;
+import dev.sluice.Call;
+import dev.sluice.Decision;
 import dev.sluice.Identity;
 import dev.sluice.Limit;
 import dev.sluice.Limiter;
+import dev.sluice.LimiterListener;
 import dev.sluice.Rule;
+import dev.sluice.RuleSource;
 import dev.sluice.Rules;
 import dev.sluice.memory.MemoryStore;
 import io.github.bucket4j.Bucket;
@@ -12,6 +16,7 @@ import io.github.resilience4j.ratelimiter.RateLimiterConfig;
 import java.time.Duration;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.LongAdder;
 import org.openjdk.jmh.annotations.Benchmark;
 import org.openjdk.jmh.annotations.BenchmarkMode;
 import org.openjdk.jmh.annotations.Mode;
@@ -76,12 +81,39 @@ public class MemoryBenchmark {
                 rule("slidingWindow", Limit.slidingWindow(CAPACITY, PERIOD, Duration.ofSeconds(1))),
                 rule("slidingLog", Limit.slidingLog(1_000, Duration.ofSeconds(1)))));
 
-    private static Rule rule(String name, Limit limit) {
+    static Rule rule(String name, Limit limit) {
       return Rule.builder(name).by("login").limit(limit).build();
     }
 
     boolean decide(String rule, String name) {
       return limiter.decide(rule, Identity.of("login", name)).allowed();
+    }
+  }
+
+  /** The first of these rules with a listener that counts by outcome, as metrics do. */
+  @State(Scope.Benchmark)
+  public static class Listening implements LimiterListener {
+    private final LongAdder allowed = new LongAdder();
+    private final LongAdder denied = new LongAdder();
+    private final LongAdder unmetered = new LongAdder();
+    private final Limiter limiter =
+        Limiter.builder(
+                MemoryStore.create(),
+                RuleSource.fixed(
+                    Rules.of(Sluice.rule("signIn", Limit.tokenBucket(CAPACITY, REFILL, PERIOD)))))
+            .listener(this)
+            .owning()
+            .build();
+
+    @Override
+    public void decided(Rules rules, Call call, Decision decision, long nanos) {
+      if (decision instanceof Decision.Unmetered) {
+        unmetered.increment();
+      } else if (decision.allowed()) {
+        allowed.increment();
+      } else {
+        denied.increment();
+      }
     }
   }
 
@@ -116,6 +148,11 @@ public class MemoryBenchmark {
   @Benchmark
   public boolean sluice(Sluice sluice, Names names, Picker picker) {
     return sluice.decide("signIn", picker.pick(names));
+  }
+
+  @Benchmark
+  public boolean listener(Listening listening, Names names, Picker picker) {
+    return listening.limiter.decide("signIn", Identity.of("login", picker.pick(names))).allowed();
   }
 
   @Benchmark

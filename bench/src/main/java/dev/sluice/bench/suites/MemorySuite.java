@@ -20,9 +20,10 @@ import org.openjdk.jmh.runner.options.VerboseMode;
 
 /** Measures decisions inside the JVM with JMH; each contender and round has a new JVM. */
 public final class MemorySuite {
-  /** Sluice with a token bucket, and the other limiters. */
-  private static final List<String> CONTENDERS =
-      List.of("sluice", "bucket4j", "guava", "resilience4j");
+  /** Sluice with a token bucket, alone and with a listener, and the limiter they compare with. */
+  private static final List<String> FIRST = List.of("sluice", "listener", "bucket4j");
+
+  private static final List<String> OTHERS = List.of("guava", "resilience4j");
 
   /** Sluice with the other kinds of limits. */
   private static final List<String> KINDS = List.of("fixedWindow", "slidingWindow", "slidingLog");
@@ -34,7 +35,7 @@ public final class MemorySuite {
   /**
    * The settings of JMH.
    *
-   * @param rounds rounds for Sluice's token bucket and Bucket4j
+   * @param rounds rounds for Sluice's token bucket, with and without a listener, and Bucket4j
    * @param roundsOfKinds rounds for Sluice's other kinds of limits
    * @param roundsOfAll rounds for the other limiters
    * @param forks 1 for a new JVM, 0 for this one
@@ -51,12 +52,12 @@ public final class MemorySuite {
     }
 
     List<String> of(int round) {
-      List<String> turns = new ArrayList<>(CONTENDERS.subList(0, 2));
+      List<String> turns = new ArrayList<>(FIRST);
       if (round < roundsOfKinds) {
         turns.addAll(KINDS);
       }
       if (round < roundsOfAll) {
-        turns.addAll(CONTENDERS.subList(2, CONTENDERS.size()));
+        turns.addAll(OTHERS);
       }
       return turns;
     }
@@ -72,9 +73,9 @@ public final class MemorySuite {
     Map<String, List<Double>> rates = new LinkedHashMap<>();
     Map<String, List<Double>> allocations = new LinkedHashMap<>();
     int turns =
-        2 * pace.rounds
+        FIRST.size() * pace.rounds
             + KINDS.size() * pace.roundsOfKinds
-            + (CONTENDERS.size() - 2) * pace.roundsOfAll;
+            + OTHERS.size() * pace.roundsOfAll;
     Progress progress = new Progress(extent.out(), turns);
     for (int round = 0; round < pace.rounds; round++) {
       for (String contender : pace.of(round)) {
@@ -90,6 +91,7 @@ public final class MemorySuite {
     PEERS.forEach(
         (peer, name) ->
             figures.put("memory.vs" + name, ratio(of(rates, "sluice"), of(rates, peer))));
+    figures.put("memory.listener.vsNone", ratio(of(rates, "listener"), of(rates, "sluice")));
     for (String kind : KINDS) {
       figures.put("memory." + kind + ".vsBucket4j", ratio(of(rates, kind), of(rates, "bucket4j")));
     }

@@ -1,6 +1,5 @@
 package dev.sluice.bench.suites;
 
-import dev.sluice.Identity;
 import dev.sluice.Limit;
 import dev.sluice.Rule;
 import dev.sluice.bench.contenders.Contenders;
@@ -32,18 +31,10 @@ public final class RedisSuite {
   /** One in flight comes last: its microseconds need code that is compiled. */
   private static final List<Integer> IN_FLIGHT = List.of(64, 512, 1);
 
-  /** A limit of 100, which no caller reaches during the measurement. */
-  static final Rule SLIDING_LOG = kind("slidingLog", Limit.slidingLog(100, HOUR));
-
-  static final Rule TOKEN_BUCKET =
-      kind("tokenBucket", Limit.tokenBucket(AMPLE.capacity(), AMPLE.refill(), AMPLE.period()));
-
   private static final List<String> ALONE = List.of("INCR", "Sluice", "Bucket4j");
 
-  /** The number of parts of the sliding window. */
-  private static final int PARTS = 60;
-
-  private static final int WEIGHED_WINDOWS = 200;
+  /** Sluice that continues on the thread that reads answers, as the others do. */
+  private static final String DIRECT = "Sluice, direct";
 
   private final RedisServer server;
   private final Extent extent;
@@ -58,10 +49,7 @@ public final class RedisSuite {
   public static void run(Extent extent, Figures figures) throws IOException {
     try (RedisServer server = RedisServer.start()) {
       figures.measuredOn(server.version());
-      RedisSuite suite = new RedisSuite(server, extent, figures);
-      suite.peers();
-      suite.kinds();
-      suite.bytesOfWindow();
+      new RedisSuite(server, extent, figures).run();
     }
   }
 
@@ -72,7 +60,7 @@ public final class RedisSuite {
         .build();
   }
 
-  private void peers() {
+  private void run() {
     String uri = server.uri();
     List<Contender> all =
         List.of(
@@ -84,14 +72,12 @@ public final class RedisSuite {
     List<Contender> onHot = new ArrayList<>(all);
     onHot.add(Contenders.batchingBucket4j(uri, AMPLE));
     String[] names = extent.names();
-    int rounds = 2 * extent.rounds() + extent.fewerRounds();
-    int slices = all.size() * (1 + WARM_UP.size() + rounds);
-    int hotSlices =
-        onHot.size() * (1 + extent.fewerRounds()) + 2 * (extent.rounds() - extent.fewerRounds());
-    int aloneSlices = ALONE.size() * (1 + extent.rounds());
+    int slices = all.size() * (1 + WARM_UP.size() + IN_FLIGHT.size() * extent.rounds());
+    int hotSlices = onHot.size() * (1 + extent.rounds());
+    int aloneSlices = (ALONE.size() + 1) * (1 + extent.rounds());
     Progress progress = new Progress(extent.out(), slices + hotSlices + aloneSlices);
     bytes(all, progress);
-    warmUp(all, names, WARM_UP, extent.warmUpMillis(), progress);
+    Rounds.warmUp(all, names, WARM_UP, extent.warmUpMillis(), progress);
     hot(onHot, progress);
     for (int inFlight : IN_FLIGHT) {
       uniform(all, names, inFlight, progress);
@@ -101,44 +87,26 @@ public final class RedisSuite {
     onHot.forEach(Contender::close);
   }
 
-  /** In turns, too, so that the compiler can finish the code of one while others run. */
-  private void warmUp(
-      List<Contender> all, String[] names, List<Integer> inFlight, long millis, Progress progress) {
-    for (Contender contender : all) {
-      contender.prepare(names);
-    }
-    for (int many : inFlight) {
-      for (Contender contender : all) {
-        progress.next(contender.name() + ", warming up");
-        ClosedLoop.run(contender.asked(many), names, many, millis);
-      }
-    }
-  }
-
   /** All calls for one account. */
   private void hot(List<Contender> all, Progress progress) {
     String[] one = {"the-one-hot-account"};
-    warmUp(all, one, List.of(64), extent.warmUpMillis() / 2, progress);
+    Rounds.warmUp(all, one, List.of(64), extent.warmUpMillis() / 2, progress);
     Rounds rounds = new Rounds(server, one, true);
     rounds.run(all, 64, extent.fewerRounds(), extent.millis(), progress);
-    // More rounds for the two whose figures have a promise.
-    List<Contender> gathering =
-        all.stream()
-            .filter(each -> each.name().equals("Sluice") || each.name().equals("Bucket4j batching"))
-            .toList();
+    // Bucket4j writes until no other call was faster, which takes long on one account.
+    List<Contender> others = all.stream().filter(each -> !each.name().equals("Bucket4j")).toList();
     int more = extent.rounds() - extent.fewerRounds();
-    rounds.run(gathering, 64, more, extent.millis(), progress);
+    rounds.run(others, 64, more, extent.millis(), progress);
     tell("redis.hot", rounds, all);
   }
 
   private void uniform(List<Contender> all, String[] names, int inFlight, Progress progress) {
     Rounds rounds = new Rounds(server, names, true);
-    int times = inFlight == 64 ? extent.fewerRounds() : extent.rounds();
-    rounds.run(all, inFlight, times, extent.millis(), progress);
+    rounds.run(all, inFlight, extent.rounds(), extent.millis(), progress);
     tell("redis." + inFlight, rounds, all);
     if (inFlight == 1) {
-      figures.put("redis.1.p50VsIncr", p50Ratio(rounds, "INCR"));
-      figures.put("redis.1.p50VsBucket4j", p50Ratio(rounds, "Bucket4j"));
+      figures.put("redis.1.p50VsIncr", rounds.p50Ratio("Sluice", "INCR"));
+      figures.put("redis.1.p50VsBucket4j", rounds.p50Ratio("Sluice", "Bucket4j"));
     }
     if (inFlight == 512) {
       figures.put("redis.cpu.vsBucket4j", cpuRatio(rounds, "Bucket4j"));
@@ -147,35 +115,32 @@ public final class RedisSuite {
   }
 
   /**
-   * Over all rounds together. The kernel puts client and Redis on one core or on two, and waking
-   * the other core takes longer than an INCR. So rounds differ more than contenders do.
-   */
-  private static double p50Ratio(Rounds rounds, String other) {
-    return p50Micros(rounds, "Sluice") / p50Micros(rounds, other);
-  }
-
-  private static double p50Micros(Rounds rounds, String name) {
-    return rounds.latencies(name).getValueAtPercentile(50) / 1e3;
-  }
-
-  /**
    * One asynchronous call in flight, to compare with blocking calls. INCR and Bucket4j continue on
    * the thread that reads answers, so they wake no other. Sluice completes its answers on another
-   * thread, which the application may block.
+   * thread, which the application may block, unless it is told where to continue.
    */
   private void aloneWithoutWaiting(List<Contender> all, String[] names, Progress progress) {
-    List<Contender> some =
-        all.stream()
-            .filter(each -> ALONE.contains(each.name()))
-            .map(Contenders::asynchronous)
-            .toList();
-    warmUp(some, names, List.of(1), extent.warmUpMillis(), progress);
-    Rounds rounds = new Rounds(server, names, true);
-    rounds.run(some, 1, extent.rounds(), extent.millis(), progress);
-    figures.put("redis.1.async.p50VsIncr", p50Ratio(rounds, "INCR"));
-    figures.put("redis.1.async.p50VsBucket4j", p50Ratio(rounds, "Bucket4j"));
-    for (String name : ALONE) {
-      figures.put("redis.1.async." + key(name) + ".p50Micros", p50Micros(rounds, name));
+    List<Contender> some = new ArrayList<>();
+    all.stream()
+        .filter(each -> ALONE.contains(each.name()))
+        .forEach(each -> some.add(Contenders.asynchronous(each)));
+    try (Contender direct =
+        Contenders.sluice(
+            DIRECT,
+            Contenders.store(server.uri()).answersOn(Runnable::run).build(),
+            bucketRule(AMPLE),
+            Contenders::login)) {
+      some.add(Contenders.asynchronous(direct));
+      Rounds.warmUp(some, names, List.of(1), extent.warmUpMillis(), progress);
+      Rounds rounds = new Rounds(server, names, true);
+      rounds.run(some, 1, extent.rounds(), extent.millis(), progress);
+      figures.put("redis.1.async.p50VsIncr", rounds.p50Ratio("Sluice", "INCR"));
+      figures.put("redis.1.async.p50VsBucket4j", rounds.p50Ratio("Sluice", "Bucket4j"));
+      figures.put("redis.1.async.direct.p50VsIncr", rounds.p50Ratio(DIRECT, "INCR"));
+      for (String name : ALONE) {
+        figures.put("redis.1.async." + key(name) + ".p50Micros", rounds.p50Micros(name));
+      }
+      figures.put("redis.1.async.direct.p50Micros", rounds.p50Micros(DIRECT));
     }
   }
 
@@ -230,84 +195,5 @@ public final class RedisSuite {
     figures.put(
         "redis.bytes.vsBucket4j",
         figures.get("redis.bytes.sluice") / figures.get("redis.bytes.bucket4j"));
-  }
-
-  /**
-   * The memory of a sliding-window account when every part of its window holds calls. Time passes
-   * in Redis, so the window is short; it has as many parts as a long one.
-   */
-  private void bytesOfWindow() {
-    Duration part = Duration.ofMillis(50);
-    Duration window = part.multipliedBy(PARTS);
-    server.commands().flushall();
-    Contender weighed = sluice(kind("weighed", Limit.slidingWindow(100_000, window, part)));
-    ClosedLoop.each(weighed::decide, new String[] {"first"}, 1);
-    long before = server.bytesOfAllKeys();
-    String[] names = Extent.names(WEIGHED_WINDOWS);
-    Progress progress = new Progress(extent.out(), 1);
-    progress.next("sliding window, bytes");
-    long end = System.nanoTime() + window.plus(part).toNanos();
-    do {
-      Rounds.check(weighed, ClosedLoop.each(weighed::decide, names, 64), true);
-    } while (System.nanoTime() < end);
-    long keys = server.commands().dbsize();
-    double bytes = (server.bytesOfAllKeys() - before) / (double) names.length;
-    progress.end();
-    weighed.close();
-    if (keys < names.length) {
-      throw new IllegalStateException(
-          "keys: %d of %d accounts (expected: none had expired)".formatted(keys, names.length));
-    }
-    figures.put("redis.bytes.slidingWindow", bytes);
-  }
-
-  /** Every kind of limit, and a call with three limits and two identities. */
-  private void kinds() {
-    String uri = server.uri();
-    List<Contender> all = new ArrayList<>();
-    all.add(Contenders.incr(uri));
-    all.add(sluice(TOKEN_BUCKET));
-    all.add(sluice(kind("fixedWindow", Limit.fixedWindow(100_000, HOUR))));
-    all.add(
-        sluice(kind("slidingWindow", Limit.slidingWindow(100_000, HOUR, HOUR.dividedBy(PARTS)))));
-    all.add(sluice(SLIDING_LOG));
-    Rule plan =
-        Rule.builder("plan")
-            .by("login", "ip")
-            .limit(Limit.tokenBucket(100_000, 100, HOUR))
-            .limit(Limit.tokenBucket(200_000, 200, HOUR))
-            .limit(Limit.fixedWindow(1_000_000, HOUR))
-            .build();
-    all.add(
-        Contenders.sluice("plan3x2", uri, plan, key -> Identity.of("login", key, "ip", key), true));
-    String[] names = extent.names();
-    Progress progress = new Progress(extent.out(), all.size() * (1 + extent.rounds()));
-    warmUp(all, names, List.of(512), extent.warmUpMillis(), progress);
-    Rounds rounds = new Rounds(server, names, true);
-    rounds.run(all, 512, extent.rounds(), extent.millis(), progress);
-    progress.end();
-    for (Contender each : all) {
-      String key = "redis.kind." + (each.name().equals("INCR") ? "incr" : each.name());
-      if (!each.name().equals("INCR")) {
-        figures.put(key + ".vsIncr", rounds.ratio(each.name(), "INCR", Rounds.Sample::perSecond));
-      }
-      figures.put(key + ".perSecond", rounds.median(each.name(), Rounds.Sample::perSecond));
-      figures.put(key + ".cpuMicros", rounds.median(each.name(), Rounds.Sample::cpuPerDecision));
-      each.close();
-    }
-    figures.put(
-        "redis.plan3x2.vsSingle", rounds.ratio("tokenBucket", "plan3x2", Rounds.Sample::perSecond));
-    figures.put(
-        "redis.plan3x2.scriptCallsPerDecision",
-        rounds.median("plan3x2", Rounds.Sample::scriptCallsPerDecision));
-  }
-
-  /** A separate rule for each kind; rules of the same name would share accounts. */
-  private static Rule kind(String name, Limit limit) {
-    return Rule.builder(name).by("login").limit(limit).build();
-  }
-
-  private Contender sluice(Rule rule) {
-    return Contenders.sluice(rule.name(), server.uri(), rule);
   }
 }

@@ -7,6 +7,8 @@ import dev.sluice.bench.report.Summary;
 import java.io.OutputStream;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
@@ -34,6 +36,7 @@ class FiguresTest {
             "memory.fixedWindow.vsBucket4j",
             "memory.slidingWindow.vsBucket4j",
             "memory.slidingLog.vsBucket4j",
+            "memory.listener.vsNone",
             "memory.sluice.bytesAllocated");
     assertFlat(figures);
   }
@@ -43,6 +46,9 @@ class FiguresTest {
     Figures figures = new Figures();
 
     RedisSuite.run(TINY, figures);
+    KindSuite.run(TINY, figures);
+    KindSuite.bytesOfWindow(TINY, figures);
+    WaySuite.run(TINY, figures);
     DeniedSuite.run(TINY, figures);
 
     assertThat(figures.all())
@@ -53,6 +59,7 @@ class FiguresTest {
             "redis.1.p50VsIncr",
             "redis.1.p50VsBucket4j",
             "redis.1.async.p50VsBucket4j",
+            "redis.1.async.direct.p50VsIncr",
             "redis.cpu.vsBucket4j",
             "redis.bytes",
             "redis.bytes.slidingWindow",
@@ -60,12 +67,20 @@ class FiguresTest {
             "redis.kind.fixedWindow.vsIncr",
             "redis.kind.slidingWindow.vsIncr",
             "redis.kind.slidingLog.vsIncr",
+            "redis.kind.slidingWindow.moved.vsIncr",
+            "redis.kind.slidingLog.full.vsIncr",
+            "redis.kind.lock.vsSame",
+            "redis.denied.vsIncr",
+            "redis.evalsha.1.p50VsIncr",
+            "redis.evalsha.512.vsIncr",
+            "redis.costs.vsOne",
+            "redis.acl.vsDefault",
             "redis.plan3x2.vsSingle",
             "redis.hot.vsBucket4jBatching",
             "denied.vsBucket4j",
             "denied.redisCommandsPerDecision");
     assertThat(Summary.machine(figures))
-        .contains("Redis " + figures.redisVersion().orElseThrow(), "Guava ", "Spring Cloud Gateway")
+        .contains(figures.redisVersion().orElseThrow(), "Guava ", "Spring Cloud Gateway")
         .doesNotContain("unknown");
     assertFlat(figures);
   }
@@ -119,6 +134,14 @@ class FiguresTest {
             "console.memory.reporting.nanos",
             "console.memory.silent.nanos");
     assertFlat(figures);
+  }
+
+  @Test
+  void theUserOfTheBenchHasTheRightsOfTheDocs() throws Exception {
+    String docs = Files.readString(Path.of("..", "docs", "redis.md"));
+
+    assertThat(docs.replaceAll("\\s+", " "))
+        .contains(WaySuite.RIGHTS.strip().replaceAll("\\s+", " "), WaySuite.FUNCTIONS);
   }
 
   private static void assertFlat(Figures figures) {

@@ -6,6 +6,7 @@ import dev.sluice.Decision;
 import dev.sluice.Limiter;
 import dev.sluice.redis.RedisStore;
 import dev.sluice.redis.prove.Entry.Outcome;
+import dev.sluice.store.Store;
 import java.io.BufferedOutputStream;
 import java.io.DataOutputStream;
 import java.io.IOException;
@@ -25,7 +26,8 @@ import java.util.concurrent.locks.LockSupport;
  * ends.
  *
  * <p>Arguments: the URI, a seed, its number, decisions a second, the start of the run in
- * microseconds, the file. Every half second it prints how many decisions of each outcome it has.
+ * microseconds, the file, whether to use functions. Every half second it prints how many decisions
+ * of each outcome it has.
  */
 final class Caller {
   private static final int THREADS = 16;
@@ -52,8 +54,9 @@ final class Caller {
   public static void main(String[] arguments) throws Exception {
     SplittableRandom seeds = new SplittableRandom(Long.parseLong(arguments[1]));
     long perSecond = Long.parseLong(arguments[3]);
-    try (Limiter limiter =
-            Limiter.owning(RedisStore.builder(arguments[0]).nodes(4).build(), Workload.RULES);
+    boolean functions = Boolean.parseBoolean(arguments[6]);
+    Store store = RedisStore.builder(arguments[0]).nodes(4).functions(functions).build();
+    try (Limiter limiter = Limiter.owning(store, Workload.RULES);
         DataOutputStream out =
             new DataOutputStream(
                 new BufferedOutputStream(Files.newOutputStream(Path.of(arguments[5])), 1 << 16))) {

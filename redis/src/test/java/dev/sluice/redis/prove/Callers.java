@@ -25,7 +25,7 @@ final class Callers implements AutoCloseable {
     this.folder = folder;
   }
 
-  static Callers start(String uri, long seed, long perSecond, Path folder) throws IOException {
+  static Callers start(String uri, Prove.Options options, Path folder) throws IOException {
     Callers callers = new Callers(folder);
     long start = Caller.now();
     for (int i = 0; i < PROCESSES; i++) {
@@ -40,11 +40,12 @@ final class Callers implements AutoCloseable {
                   System.getProperty("java.class.path"),
                   Caller.class.getName(),
                   uri,
-                  Long.toString(seed * PROCESSES + i),
+                  Long.toString(options.seed() * PROCESSES + i),
                   Integer.toString(i),
-                  Long.toString(Math.max(1, perSecond / PROCESSES)),
+                  Long.toString(Math.max(1, options.perSecond() / PROCESSES)),
                   Long.toString(start),
-                  callers.history(i).toString())
+                  callers.history(i).toString(),
+                  Boolean.toString(options.functions()))
               .redirectError(callers.log(i).toFile())
               .start();
       callers.processes.add(process);

@@ -9,6 +9,7 @@ import dev.sluice.redis.RedisStore;
 import dev.sluice.redis.prove.Entry.Outcome;
 import dev.sluice.redis.testing.RedisCluster;
 import dev.sluice.redis.testing.RedisProcess;
+import dev.sluice.store.Store;
 import java.io.IOException;
 import java.io.PrintStream;
 import java.nio.file.Files;
@@ -81,15 +82,15 @@ record Part(
       this.decisions = decisions;
       this.endNanos = endNanos;
       this.out = out;
-      this.title = site.title() + " (Redis " + site.version() + ")";
+      String way = options.functions() ? "" : ", by EVALSHA";
+      this.title = site.title() + " (Redis " + site.version() + way + ")";
     }
 
     Part run() throws IOException, InterruptedException {
       out.printf("%n%s%n", title);
       Path folder = options.folder().resolve(site.isCluster() ? "cluster" : "single");
       Files.createDirectories(folder);
-      try (Callers callers =
-          Callers.start(site.uri(), options.seed(), options.perSecond(), folder)) {
+      try (Callers callers = Callers.start(site.uri(), options, folder)) {
         // A stopped process does not notice if the run is interrupted just then.
         Thread interrupted = new Thread(callers::close, "end of the callers");
         Runtime.getRuntime().addShutdownHook(interrupted);
@@ -192,7 +193,8 @@ record Part(
         who.add(new Workload.Ask(ask.way(), ask.member(), ask.address(), 1));
       }
       Set<Account> compared = new LinkedHashSet<>();
-      try (Limiter limiter = Limiter.owning(RedisStore.connect(site.uri()), Workload.RULES)) {
+      Store store = RedisStore.builder(site.uri()).functions(options.functions()).build();
+      try (Limiter limiter = Limiter.owning(store, Workload.RULES)) {
         List<Workload.Ask> all = new ArrayList<>(who);
         for (int i = 0; i < all.size(); i += LOOKS_AT_A_TIME) {
           List<CompletableFuture<Decision>> looks =

@@ -13,11 +13,12 @@ import java.util.function.Supplier;
 final class Prove {
   private static final String USAGE =
       """
-      usage: ./sluice prove [--decisions N] [--minutes M] [--seed S]
+      usage: ./sluice prove [--decisions N] [--minutes M] [--seed S] [--evalsha]
 
         --decisions N  how many decisions at least, both topologies together (default: 1,000,000)
         --minutes M    when to end at the latest (default: 15)
         --seed S       repeats the sequence of faults of an earlier run (default: another each time)
+        --evalsha      decide by the script alone, as on a Redis without functions
 
       exit code: 0 no promise was broken, 1 one was, 2 wrong usage, 3 the run was not completed
       """;
@@ -29,34 +30,44 @@ final class Prove {
    *
    * @param perSecond the pace of decisions
    * @param calm the time between two faults
+   * @param functions whether decisions use functions where Redis has them
    * @param folder where the histories are kept
    */
   record Options(
-      long seed, long decisions, Duration most, long perSecond, Duration calm, Path folder) {
+      long seed,
+      long decisions,
+      Duration most,
+      long perSecond,
+      Duration calm,
+      boolean functions,
+      Path folder) {
     static Options of(String[] arguments, Path folder) {
       long seed = System.currentTimeMillis() % 1_000_000;
       long decisions = 1_000_000;
       long minutes = 15;
-      for (int i = 0; i < arguments.length; i += 2) {
-        if (i + 1 == arguments.length) {
-          throw new IllegalArgumentException(arguments[i] + ": no value (expected: a number)");
-        }
+      boolean functions = true;
+      for (int i = 0; i < arguments.length; i++) {
         switch (arguments[i]) {
-          case "--seed" -> seed = number(arguments, i, 0);
-          case "--decisions" -> decisions = number(arguments, i, 1);
-          case "--minutes" -> minutes = number(arguments, i, 1);
+          case "--seed" -> seed = number(arguments, i++, 0);
+          case "--decisions" -> decisions = number(arguments, i++, 1);
+          case "--minutes" -> minutes = number(arguments, i++, 1);
+          case "--evalsha" -> functions = false;
           default ->
               throw new IllegalArgumentException(
-                  arguments[i] + " (expected: --decisions, --minutes or --seed)");
+                  arguments[i] + " (expected: --decisions, --minutes, --seed or --evalsha)");
         }
       }
       // The servers and the check need time, too: the callers get seven tenths.
       long needed = decisions * 10 / (minutes * 60 * 7);
       long perSecond = Math.max(USUAL_PER_SECOND, needed);
-      return new Options(seed, decisions, Duration.ofMinutes(minutes), perSecond, CALM, folder);
+      return new Options(
+          seed, decisions, Duration.ofMinutes(minutes), perSecond, CALM, functions, folder);
     }
 
     private static long number(String[] arguments, int option, long least) {
+      if (option + 1 == arguments.length) {
+        throw new IllegalArgumentException(arguments[option] + ": no value (expected: a number)");
+      }
       String text = arguments[option + 1];
       try {
         long number = Long.parseLong(text.replace("_", "").replace(",", ""));
@@ -104,8 +115,12 @@ final class Prove {
   static Report run(Options options, PrintStream out) throws IOException, InterruptedException {
     out.printf(
         "At least %,d decisions by %d processes, half on one Redis and half on a Cluster,"
-            + " at about %,d a second, with faults; seed %d.%n",
-        options.decisions, Callers.PROCESSES, options.perSecond, options.seed);
+            + " at about %,d a second%s, with faults; seed %d.%n",
+        options.decisions,
+        Callers.PROCESSES,
+        options.perSecond,
+        options.functions ? "" : ", all by EVALSHA",
+        options.seed);
     List<Supplier<Site>> sites = List.of(Site::single, Site::cluster);
     long end = System.nanoTime() + options.most.toNanos();
     List<Part> parts = new ArrayList<>();

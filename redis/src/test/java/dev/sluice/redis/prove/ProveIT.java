@@ -24,7 +24,7 @@ class ProveIT {
     long seed = Long.getLong("sluice.from", System.currentTimeMillis() % 1_000_000);
     Prove.Options options =
         new Prove.Options(
-            seed, 20_000, Duration.ofMinutes(4), 1_000, Duration.ofMillis(200), folder);
+            seed, 20_000, Duration.ofMinutes(4), 1_000, Duration.ofMillis(200), true, folder);
 
     // Most of the time is spent waiting for servers, so both topologies have their faults at once.
     CompletableFuture<Part> single = part(Site::single, options);
