@@ -7,6 +7,7 @@ import dev.sluice.Balance;
 import dev.sluice.Decision;
 import dev.sluice.Identity;
 import dev.sluice.Intent;
+import dev.sluice.Limit;
 import dev.sluice.Receipt;
 import dev.sluice.Restriction;
 import dev.sluice.Rule;
@@ -15,6 +16,7 @@ import dev.sluice.Settlement;
 import dev.sluice.Terms;
 import dev.sluice.internal.Answer;
 import dev.sluice.store.Charge;
+import dev.sluice.store.Counted;
 import dev.sluice.store.ForwardingStore;
 import dev.sluice.store.Plan;
 import dev.sluice.store.Store;
@@ -64,6 +66,7 @@ public final class DenialCache extends ForwardingStore {
   private final LongSupplier nanoTime;
   private final LongSupplier storeMicros;
   private final Runnable closing;
+  private volatile long cachedNanos; // when a denial was last cached
   private final Cache<Account, Known> denials =
       Caffeine.newBuilder().maximumSize(MOST_KNOWN).executor(Runnable::run).build();
   private final Cache<Long, Long> refunds =
@@ -75,7 +78,76 @@ public final class DenialCache extends ForwardingStore {
 
   /** A denial of a cost under terms, valid from when the store was asked. */
   private record Known(
-      Terms terms, long cost, long askedNanos, long untilNanos, List<Balance> balances) {}
+      Terms terms, long cost, long askedNanos, long untilNanos, List<Balance> balances) {
+    boolean denies(Charge charge, long now) {
+      return now - untilNanos < 0
+          && Math.max(1, charge.cost()) == cost
+          && terms.equals(charge.terms());
+    }
+
+    /** Adds its balances, with waits shortened by the time that has passed. */
+    void addBalances(long now, List<Balance> to) {
+      long elapsed = (now - askedNanos) / 1_000;
+      for (Balance balance : balances) {
+        to.add(
+            new Balance(
+                balance.account(),
+                balance.limit(),
+                true,
+                balance.remaining(),
+                Math.max(0, balance.retryAfterMicros() - elapsed),
+                Math.max(0, balance.resetAfterMicros() - elapsed),
+                balance.lockedUntilMicros()));
+      }
+    }
+  }
+
+  /** Known denials of all accounts of a call, at a time of this node. */
+  private static final class Repeated implements Counted {
+    private final List<Known> denials;
+    private final long now;
+    private volatile @Nullable List<Balance> balances;
+
+    Repeated(List<Known> denials, long now) {
+      this.denials = denials;
+      this.now = now;
+    }
+
+    @Override
+    public List<Balance> balances() {
+      List<Balance> made = balances;
+      if (made == null) {
+        List<Balance> all = new ArrayList<>();
+        denials.forEach(known -> known.addBalances(now, all));
+        made = List.copyOf(all);
+        balances = made;
+      }
+      return made;
+    }
+
+    @Override
+    public Decision.CountedBy countedBy() {
+      return Decision.CountedBy.CACHE;
+    }
+
+    @Override
+    public boolean locked() {
+      for (Known known : denials) {
+        if (known.balances.get(0).locked()) {
+          return true;
+        }
+      }
+      return false;
+    }
+
+    @Override
+    public @Nullable Limit decidingLimit() {
+      List<Balance> first = denials.get(0).balances;
+      return denials.size() == 1 && first.size() == 1
+          ? first.get(0).limit()
+          : Counted.super.decidingLimit();
+    }
+  }
 
   /**
    * A cache around a store.
@@ -99,6 +171,12 @@ public final class DenialCache extends ForwardingStore {
     this.nanoTime = nanoTime;
     this.storeMicros = storeMicros;
     this.closing = closing;
+    this.cachedNanos = nanoTime.getAsLong() - longest.toNanos();
+  }
+
+  /** Whether a denial may be cached now. */
+  public boolean holdsDenials() {
+    return nanoTime.getAsLong() - cachedNanos < longest.toNanos();
   }
 
   /** Forgets every denial, because refunds may have been missed. */
@@ -120,9 +198,9 @@ public final class DenialCache extends ForwardingStore {
       return;
     }
     long now = nanoTime.getAsLong();
-    Decision known = known(plan, now);
-    if (known != null) {
-      then.accept(known, null);
+    List<Known> known = known(plan.charges(), now);
+    if (!known.isEmpty()) {
+      then.accept(Decision.Denied.of(new Repeated(known, now)), null);
       return;
     }
     store.take(
@@ -139,45 +217,26 @@ public final class DenialCache extends ForwardingStore {
         });
   }
 
-  /** The cached denial of a call, or null if any of its accounts is not known to deny it. */
-  private @Nullable Decision known(Plan plan, long now) {
-    List<Charge> charges = plan.charges();
-    List<Balance> balances = List.of();
+  /** The known denials of a call; empty if any of its accounts is not known to deny it. */
+  private List<Known> known(List<Charge> charges, long now) {
+    List<Known> all = List.of();
     for (int i = 0; i < charges.size(); i++) {
       Charge charge = charges.get(i);
       Known known = isCacheable(charge) ? denials.getIfPresent(charge.account()) : null;
-      if (known == null
-          || now - known.untilNanos >= 0
-          || Math.max(1, charge.cost()) != known.cost
-          || !known.terms.equals(charge.terms())) {
-        return null;
+      if (known == null || !known.denies(charge, now)) {
+        return List.of();
       }
-      if (i == 0) {
-        balances = new ArrayList<>(known.balances.size());
+      if (charges.size() == 1) {
+        return List.of(known);
       }
-      addBalances(known, now, balances);
+      all = i == 0 ? new ArrayList<>(charges.size()) : all;
+      all.add(known);
     }
-    return new Decision.Denied(balances, Decision.CountedBy.CACHE);
+    return all;
   }
 
   private static boolean isCacheable(Charge charge) {
     return charge.enforced() && !charge.terms().countDenied();
-  }
-
-  /** Adds the balances of a cached denial, with waits shortened by the time that has passed. */
-  private static void addBalances(Known known, long now, List<Balance> to) {
-    long elapsed = (now - known.askedNanos) / 1_000;
-    for (Balance balance : known.balances) {
-      to.add(
-          new Balance(
-              balance.account(),
-              balance.limit(),
-              true,
-              balance.remaining(),
-              Math.max(0, balance.retryAfterMicros() - elapsed),
-              Math.max(0, balance.resetAfterMicros() - elapsed),
-              balance.lockedUntilMicros()));
-    }
   }
 
   private void remember(Plan plan, Decision.Denied denied, long askedNanos) {
@@ -204,6 +263,7 @@ public final class DenialCache extends ForwardingStore {
       wait = Math.min(wait, longest.toNanos() / 1_000);
       if (wait > 0 && (refundedAt == null || askedNanos - refundedAt > 0)) {
         long until = askedNanos + wait * 1_000;
+        cachedNanos = nanoTime.getAsLong();
         denials.put(
             charge.account(),
             new Known(charge.terms(), Math.max(1, charge.cost()), askedNanos, until, balances));

@@ -16,7 +16,8 @@ public final class Handoff implements AutoCloseable {
    * Usually one worker runs all tasks one after another: handing a task to a busy worker costs only
    * a place in a queue. But a task may block. A lookout thread notices when a worker makes no
    * progress while tasks wait. It then retires that worker and starts another one for the queue. A
-   * retired worker ends when its task does.
+   * retired worker ends when its task does. Both threads start with the first task: a program that
+   * only blocks needs none.
    */
   private static final Logger LOG = LoggerFactory.getLogger(Handoff.class);
   private static final long LOOK_NANOS = 5_000_000;
@@ -26,14 +27,13 @@ public final class Handoff implements AutoCloseable {
   private final Set<Worker> workers = ConcurrentHashMap.newKeySet();
   private final Thread lookout = Daemon.thread("sluice-answers-lookout", this::lookOut);
   private volatile Worker current;
+  private volatile boolean begun;
   private volatile boolean lookoutParked;
   private volatile boolean closed;
 
-  /** Starts a worker and the lookout. */
+  /** A handoff whose threads start with the first task. */
   public Handoff() {
     this.current = new Worker();
-    start(current);
-    lookout.start();
   }
 
   /** Runs a task on a worker thread; after closing, on a thread of its own. */
@@ -44,12 +44,23 @@ public final class Handoff implements AutoCloseable {
           .start(); // the calling thread may be reading from Redis
       return;
     }
+    if (!begun) {
+      begin();
+    }
     Worker worker = current;
     if (worker.parked) {
       LockSupport.unpark(worker.thread);
     }
     if (lookoutParked) {
       LockSupport.unpark(lookout);
+    }
+  }
+
+  private synchronized void begin() {
+    if (!begun) {
+      start(current);
+      lookout.start();
+      begun = true;
     }
   }
 

@@ -2,7 +2,7 @@ package dev.sluice.traffic;
 
 import dev.sluice.RuleSource;
 import dev.sluice.Rules;
-import dev.sluice.internal.Daemon;
+import dev.sluice.internal.Chores;
 import dev.sluice.internal.Stages;
 import dev.sluice.rules.RuleVersion;
 import dev.sluice.store.SharedData;
@@ -17,8 +17,6 @@ import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ScheduledExecutorService;
-import java.util.concurrent.ScheduledFuture;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -27,8 +25,8 @@ import org.slf4j.LoggerFactory;
 /**
  * Shares a summary of this node every two seconds. Thread-safe.
  *
- * <p>Decisions do not depend on it: it has a thread of its own, and if the store does not answer,
- * the summary is left out.
+ * <p>Decisions do not depend on it: it has another thread, and if the store does not answer, the
+ * summary is left out.
  */
 public final class Reporter implements AutoCloseable {
   /** The group of the summaries of all nodes. */
@@ -58,18 +56,20 @@ public final class Reporter implements AutoCloseable {
   private final String program;
   private final Instant since;
   private final InstantSource clock;
-  private final ScheduledExecutorService thread = Daemon.scheduled("sluice-reports");
+  private final Chores chores;
   private final AtomicBoolean sharing = new AtomicBoolean();
   private volatile @Nullable RuleSource rules;
   private @Nullable Rules hashed;
   private String rulesVersion = "";
   private volatile long complainedNanos = System.nanoTime() - COMPLAINT_PAUSE.toNanos();
 
-  private Reporter(Traffic traffic, Store store, String program, InstantSource clock) {
+  private Reporter(
+      Traffic traffic, Store store, String program, InstantSource clock, Chores chores) {
     this.traffic = traffic;
     this.store = store;
     this.program = program;
     this.clock = clock;
+    this.chores = chores;
     this.since = clock.instant();
   }
 
@@ -81,7 +81,21 @@ public final class Reporter implements AutoCloseable {
    * @param program {@code service}, {@code spring} or {@code library}
    */
   public static Reporter start(Traffic traffic, Store store, String program) {
-    Reporter reporter = new Reporter(traffic, store, program, InstantSource.system());
+    return start(traffic, store, program, Chores.alone("sluice-reports"));
+  }
+
+  /**
+   * Starts to share, on a thread that others use, too.
+   *
+   * @param thread is left open
+   */
+  public static Reporter start(
+      Traffic traffic, Store store, String program, ScheduledExecutorService thread) {
+    return start(traffic, store, program, Chores.on(thread));
+  }
+
+  private static Reporter start(Traffic traffic, Store store, String program, Chores chores) {
+    Reporter reporter = new Reporter(traffic, store, program, InstantSource.system(), chores);
     traffic.summarizedBy(() -> Optional.of(reporter.summary()));
     reporter.every(INTERVAL, reporter::share);
     reporter.every(REFUSALS_INTERVAL, reporter::shareRefusals);
@@ -90,15 +104,14 @@ public final class Reporter implements AutoCloseable {
 
   /** A reporter that shares only when a test says so. */
   static Reporter idle(Traffic traffic, Store store, InstantSource clock) {
-    Reporter reporter = new Reporter(traffic, store, "library", clock);
+    Reporter reporter =
+        new Reporter(traffic, store, "library", clock, Chores.alone("sluice-reports"));
     traffic.summarizedBy(() -> Optional.of(reporter.summary()));
     return reporter;
   }
 
   private void every(Duration pause, Runnable task) {
-    ScheduledFuture<?> unused =
-        thread.scheduleWithFixedDelay(
-            () -> carefully(task), pause.toMillis(), pause.toMillis(), TimeUnit.MILLISECONDS);
+    chores.every(pause, pause, () -> carefully(task));
   }
 
   private void carefully(Runnable task) {
@@ -240,6 +253,6 @@ public final class Reporter implements AutoCloseable {
   @Override
   public void close() {
     traffic.summarizedBy(Optional::empty);
-    thread.shutdownNow();
+    chores.close();
   }
 }

@@ -10,9 +10,9 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
-import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
-import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
@@ -20,10 +20,14 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Checks every few seconds whether Redis evicts keys. A full Redis that evicts forgets limits and
- * locks too early. Thread-safe.
+ * Looks whether Redis evicts keys. A full Redis that evicts forgets limits and locks too early.
+ * Thread-safe.
  */
 final class EvictionWatch {
+  /*
+   * It looks when the store connects, after faults, and when somebody asks for warnings and the
+   * last look is some seconds old. So a store whose warnings nobody reads costs Redis nothing.
+   */
   private static final Logger LOG = LoggerFactory.getLogger(EvictionWatch.class);
   private static final Duration PAUSE = Duration.ofSeconds(5);
   private static final Duration PATIENCE = Duration.ofSeconds(2);
@@ -35,7 +39,10 @@ final class EvictionWatch {
       Pattern.compile("^evicted_keys:(\\d{1,18})\\r?$", Pattern.MULTILINE);
 
   private final Topology topology;
+  private final Topology operators;
   private final Duration pause;
+  private final AtomicBoolean isDue = new AtomicBoolean(true);
+  private final AtomicLong lookedNanos = new AtomicLong(System.nanoTime());
   private final Map<String, Node> nodes = new TreeMap<>();
   private volatile List<String> warnings = List.of();
 
@@ -46,33 +53,53 @@ final class EvictionWatch {
     private long evicted; // since this watch began
   }
 
-  EvictionWatch(Topology topology) {
-    this(topology, PAUSE);
+  /**
+   * Looks for the first time.
+   *
+   * @param operators the connections for those who ask for warnings
+   */
+  EvictionWatch(Topology topology, Topology operators) {
+    this(topology, operators, PAUSE);
   }
 
-  EvictionWatch(Topology topology, Duration pause) {
+  EvictionWatch(Topology topology, Topology operators, Duration pause) {
     this.topology = topology;
+    this.operators = operators;
     this.pause = pause;
-    topology.later(Duration.ZERO, this::look);
+    topology.soon(Duration.ZERO, this::lookNow);
   }
 
-  /** The current warnings; empty if there are none. */
+  /** The warnings of the last look; empty if there are none. */
   List<String> warnings() {
+    long last = lookedNanos.get();
+    long now = System.nanoTime();
+    if (now - last > pause.toNanos() && lookedNanos.compareAndSet(last, now)) {
+      CompletionStage<?> unused = operators.tried().thenRun(() -> look(operators));
+    }
     return warnings;
   }
 
-  private void look() {
+  /** Looks in a few seconds: Redis did not decide a call, or did not answer a look. */
+  void lookSoon() {
+    if (!isDue.get() && isDue.compareAndSet(false, true)) {
+      topology.soon(pause, this::lookNow);
+    }
+  }
+
+  private void lookNow() {
+    isDue.set(false);
+    look(topology);
+  }
+
+  private void look(Topology through) {
+    lookedNanos.set(System.nanoTime());
     try {
-      List<CompletableFuture<?>> looks = new ArrayList<>();
-      var masters = topology.masters();
+      var masters = through.masters();
       forgetAllBut(masters.keySet());
-      masters.forEach((address, node) -> looks.add(look(address, node)));
-      CompletionStage<?> unused =
-          CompletableFuture.allOf(looks.toArray(new CompletableFuture<?>[0]))
-              .whenComplete((done, error) -> topology.later(pause, this::look));
+      masters.forEach(this::look);
     } catch (RuntimeException notConnected) {
       LOG.debug("Cannot check whether Redis evicts keys: {}", notConnected.getMessage());
-      topology.later(pause, this::look);
+      lookSoon();
     }
   }
 
@@ -82,20 +109,16 @@ final class EvictionWatch {
     }
   }
 
-  private CompletableFuture<?> look(
+  private void look(
       String address, CompletionStage<? extends RedisClusterAsyncCommands<String, String>> node) {
-    return node.thenCompose(
+    CompletionStage<String> asked =
+        node.thenCompose(
             commands ->
                 commands
                     .info("memory")
-                    .thenCombine(commands.info("stats"), (memory, stats) -> memory + "\n" + stats))
-        .toCompletableFuture()
-        .orTimeout(PATIENCE.toMillis(), TimeUnit.MILLISECONDS)
-        .handle(
-            (info, error) -> {
-              note(address, info, error);
-              return null;
-            });
+                    .thenCombine(commands.info("stats"), (memory, stats) -> memory + "\n" + stats));
+    CompletionStage<?> unused =
+        topology.within(PATIENCE, asked).whenComplete((info, error) -> note(address, info, error));
   }
 
   private synchronized void note(String address, @Nullable String info, @Nullable Throwable error) {
@@ -108,6 +131,8 @@ final class EvictionWatch {
       policy =
           "It is not known whether Redis at %s evicts keys, INFO is answered by: %s"
               .formatted(address, no.getMessage());
+    } else {
+      lookSoon();
     }
     if (policy != null && !policy.equals(node.policy)) {
       LOG.warn("{}", policy);

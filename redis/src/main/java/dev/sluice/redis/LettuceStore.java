@@ -62,6 +62,7 @@ final class LettuceStore implements Store {
   private final Sender sender;
   private final @Nullable Guard guard;
   private final OperatorCalls operators;
+  private final EvictionWatch eviction;
   private final Spread spread;
   private final ReplicaLocks replicaLocks;
   private final SeveralSlots slots;
@@ -73,6 +74,8 @@ final class LettuceStore implements Store {
    *
    * @param guard adds deadlines and fallback; null to throw exceptions instead
    * @param operators everything but decisions, on a connection of its own
+   * @param eviction looks whether Redis evicts keys
+   * @param spread how accounts are spread over partitions
    * @param deadline the time limit of Redis; a replica gets a quarter of it
    */
   LettuceStore(
@@ -80,12 +83,15 @@ final class LettuceStore implements Store {
       Sender sender,
       @Nullable Guard guard,
       OperatorCalls operators,
+      EvictionWatch eviction,
+      Spread spread,
       Duration deadline) {
     this.topology = topology;
     this.sender = sender;
     this.guard = guard;
     this.operators = operators;
-    this.spread = operators.spread();
+    this.eviction = eviction;
+    this.spread = spread;
     this.replicaLocks = new ReplicaLocks(topology, deadline, sender::estimatedNow);
     this.slots = new SeveralSlots(sender, deadline, this::settleLocally);
   }
@@ -408,7 +414,7 @@ final class LettuceStore implements Store {
 
   @Override
   public List<String> warnings() {
-    return operators.warnings();
+    return eviction.warnings();
   }
 
   /** The number of values under the keys of Sluice that it did not write and replaced. */
@@ -424,7 +430,7 @@ final class LettuceStore implements Store {
 
   /** The channel for announcements of refunds. */
   RefundChannel refunds() {
-    return operators.refunds();
+    return new RefundChannel(topology);
   }
 
   @Override

@@ -3,7 +3,6 @@ package dev.sluice.redis;
 import dev.sluice.redis.connection.Topology;
 import dev.sluice.redis.wire.Keyspace;
 import dev.sluice.redis.wire.Library;
-import dev.sluice.redis.wire.StoreFault;
 import io.lettuce.core.ScriptOutputType;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
@@ -12,7 +11,7 @@ import java.util.function.BooleanSupplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Records once a minute which library this node uses; {@link RedisLibraries} reads it. */
+/** Records once an hour which library this node uses; {@link RedisLibraries} reads it. */
 final class LibraryUse {
   /*
    * One sorted set for all nodes, also in a Cluster, because a node uses its library on every
@@ -21,8 +20,8 @@ final class LibraryUse {
    */
   private static final Logger LOG = LoggerFactory.getLogger(LibraryUse.class);
   private static final Duration FIRST_PAUSE = Duration.ofSeconds(5);
-  private static final Duration PAUSE = Duration.ofMinutes(1);
-  private static final Duration RETRY_PAUSE = Duration.ofSeconds(5);
+  private static final Duration PAUSE = Duration.ofHours(1);
+  private static final Duration RETRY_PAUSE = Duration.ofMinutes(1);
   private static final Duration MEMORY = Duration.ofDays(7);
   private static final int MOST = 100;
 
@@ -52,7 +51,6 @@ final class LibraryUse {
   /**
    * Starts recording.
    *
-   * @param topology that of operators, so that decisions do not wait for it
    * @param usesFunctions whether this node uses the library
    */
   static void start(Topology topology, BooleanSupplier usesFunctions) {
@@ -61,12 +59,12 @@ final class LibraryUse {
 
   static void start(
       Topology topology, BooleanSupplier usesFunctions, Duration firstPause, Duration pause) {
-    topology.later(firstPause, new LibraryUse(topology, usesFunctions, pause)::note);
+    topology.soon(firstPause, new LibraryUse(topology, usesFunctions, pause)::note);
   }
 
   private void note() {
     if (!usesFunctions.getAsBoolean()) {
-      topology.later(pause, this::note);
+      topology.soon(pause, this::note);
       return;
     }
     CompletionStage<?> unused =
@@ -76,7 +74,7 @@ final class LibraryUse {
                   if (error != null) {
                     LOG.debug("Could not write {}", Keyspace.LIBRARIES, error);
                   }
-                  topology.later(error == null ? pause : RETRY_PAUSE, this::note);
+                  topology.soon(error == null ? pause : RETRY_PAUSE, this::note);
                 });
   }
 
@@ -91,7 +89,7 @@ final class LibraryUse {
               Library.NAME,
               Integer.toString(MOST),
               Long.toString(MEMORY.toMillis()));
-    } catch (StoreFault away) {
+    } catch (RuntimeException away) {
       return CompletableFuture.failedFuture(away);
     }
   }

@@ -12,7 +12,6 @@ import dev.sluice.redis.wire.Operation;
 import dev.sluice.redis.wire.Sender;
 import dev.sluice.redis.wire.StoreFault;
 import java.time.Duration;
-import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.TimeUnit;
@@ -23,7 +22,7 @@ import org.jspecify.annotations.Nullable;
 final class OperatorCalls implements AutoCloseable {
   /*
    * These operations have their own connection, event loop, queue and time limit, so decisions
-   * never wait behind them in this process.
+   * never wait behind them in this process. The connection is opened by the first of them.
    */
   static final Duration PATIENCE = Duration.ofSeconds(5);
 
@@ -31,21 +30,14 @@ final class OperatorCalls implements AutoCloseable {
   private final Sender sender;
   private final Spread spread;
   private final LockIndex locks;
-  private final EvictionWatch eviction;
   private final RedisData data;
 
-  OperatorCalls(Topology topology, Sender sender) {
+  OperatorCalls(Topology topology, Sender sender, Spread spread) {
     this.topology = topology;
     this.sender = sender;
-    this.spread = new Spread(topology);
+    this.spread = spread;
     this.locks = new LockIndex(topology, spread, PATIENCE);
-    this.eviction = new EvictionWatch(topology);
     this.data = new RedisData(topology);
-  }
-
-  /** How accounts are spread over partitions. */
-  Spread spread() {
-    return spread;
   }
 
   /** Completes when the first attempt to connect has succeeded or failed. */
@@ -108,10 +100,6 @@ final class OperatorCalls implements AutoCloseable {
     return locks.page(rule, limit, LockPage.Place.after(after), nowMicros);
   }
 
-  List<String> warnings() {
-    return eviction.warnings();
-  }
-
   long foreignValues() {
     return sender.foreignValues() + locks.foreignValues();
   }
@@ -120,13 +108,8 @@ final class OperatorCalls implements AutoCloseable {
     return data;
   }
 
-  RefundChannel refunds() {
-    return new RefundChannel(topology);
-  }
-
   @Override
   public void close() {
     topology.close();
-    data.close();
   }
 }

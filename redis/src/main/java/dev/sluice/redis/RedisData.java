@@ -1,6 +1,5 @@
 package dev.sluice.redis;
 
-import dev.sluice.internal.Daemon;
 import dev.sluice.redis.connection.Topology;
 import dev.sluice.redis.wire.Keyspace;
 import dev.sluice.redis.wire.StoreFault;
@@ -21,14 +20,12 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
-import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /** The shared data of the nodes on one Redis. Thread-safe. */
-final class RedisData implements SharedData, AutoCloseable {
+final class RedisData implements SharedData {
   /*
    * Each name is one key, or two in one slot:  s2:data:{overrides}
    *
@@ -177,10 +174,6 @@ final class RedisData implements SharedData, AutoCloseable {
 
   private final Topology topology;
 
-  /** Runs the continuations of callers: neither on an event loop, nor among those of decisions. */
-  private final ExecutorService answers =
-      Executors.newSingleThreadExecutor(work -> Daemon.thread("sluice-shared-data", work));
-
   /**
    * Shared data.
    *
@@ -190,16 +183,12 @@ final class RedisData implements SharedData, AutoCloseable {
     this.topology = topology;
   }
 
-  @Override
-  public void close() {
-    answers.shutdown();
-  }
-
   private static String key(String name) {
     SharedData.check(name, "");
     return Keyspace.DATA + "{" + name + "}";
   }
 
+  /** Asks; what callers chain to the answer runs neither on an event loop nor among decisions. */
   private <T> CompletionStage<T> ask(
       Function<RedisClusterAsyncCommands<String, String>, CompletionStage<T>> question) {
     return topology
@@ -207,7 +196,7 @@ final class RedisData implements SharedData, AutoCloseable {
         .thenCompose(tried -> attempt(question, System.nanoTime()))
         .orTimeout(OperatorCalls.PATIENCE.toMillis(), TimeUnit.MILLISECONDS)
         .exceptionallyCompose(error -> CompletableFuture.<T>failedFuture(StoreFault.of(error)))
-        .whenCompleteAsync((answer, error) -> {}, answers);
+        .whenCompleteAsync((answer, error) -> {}, topology.background());
   }
 
   /**

@@ -35,8 +35,8 @@ public final class RedisLibraries implements AutoCloseable {
    * be called sluice_something. In a Cluster each master has its own libraries; their last use is
    * recorded once for all masters (see LibraryUse).
    */
-  /** The shortest safe age: nodes record their use once a minute, and one record may be missed. */
-  public static final Duration SHORTEST_AGE = Duration.ofMinutes(2);
+  /** The shortest safe age: nodes record their use once an hour, and one record may be missed. */
+  public static final Duration SHORTEST_AGE = Duration.ofHours(2);
 
   private static final Duration RETRY_PAUSE = Duration.ofMillis(50);
   private static final Pattern NAME = Pattern.compile(Library.PREFIX + "[0-9a-f]{16}");

@@ -1,5 +1,6 @@
 package dev.sluice.redis;
 
+import dev.sluice.Account;
 import dev.sluice.outage.DenialCache;
 import dev.sluice.outage.Fallback;
 import dev.sluice.outage.Handoff;
@@ -43,10 +44,11 @@ public final class RedisStoreBuilder {
   private boolean looksAtReplicas;
   private boolean usesFunctions = true;
   private boolean requiresStore;
-  private boolean reports = true;
-  private boolean overrides = true;
+  private boolean reports;
+  private boolean overrides;
   private String program = "library";
   private Consumer<StoreException> onFault = fault -> {};
+  private @Nullable Executor continuing;
   private LongSupplier testClock = () -> 0;
 
   RedisStoreBuilder(String uri) {
@@ -91,7 +93,7 @@ public final class RedisStoreBuilder {
 
   /**
    * Whether this node shares a summary of its decisions every two seconds, which the console of a
-   * service on the same Redis shows. Default: true.
+   * service on the same Redis shows. Default: false.
    */
   public RedisStoreBuilder reports(boolean reports) {
     this.reports = reports;
@@ -100,7 +102,8 @@ public final class RedisStoreBuilder {
 
   /**
    * Whether limiters on this store apply the overrides that operators made at run time, in the
-   * console or by {@code ./sluice overrides}. Default: true.
+   * console or by {@code ./sluice overrides}. Then it asks Redis twice a second whether they
+   * changed. Default: false.
    */
   public RedisStoreBuilder overrides(boolean applies) {
     this.overrides = applies;
@@ -137,6 +140,21 @@ public final class RedisStoreBuilder {
     return this;
   }
 
+  /**
+   * What completes the answers of asynchronous methods, such as {@code decideAsync}, that have to
+   * wait for Redis. Default: threads of the store, on which what follows may block.
+   *
+   * <p>With {@code Runnable::run} that is the thread that reads from Redis, which saves the way to
+   * another one. Then nothing that follows may block. While it does, no answer is read: the calls
+   * of all callers pass their deadline, and each rule's {@code onStoreFailure} decides them. One
+   * that waits there for another decision waits for itself, until the deadline. {@code
+   * Limiter.decideAsync(call, rules, executor)} names an executor for one call only.
+   */
+  public RedisStoreBuilder answersOn(Executor executor) {
+    this.continuing = Objects.requireNonNull(executor, "executor");
+    return this;
+  }
+
   /** For tests: the time in microseconds that scripts use; 0 for the clock of Redis. */
   RedisStoreBuilder testClock(LongSupplier nowMicros) {
     this.testClock = nowMicros;
@@ -159,9 +177,10 @@ public final class RedisStoreBuilder {
    */
   LettuceStore open(@Nullable Executor outside, @Nullable Traffic traffic) {
     Topology topology = Topology.connect(uri, looksAtReplicas);
-    Topology operators = Topology.connectInBackground(uri);
     Link link = link(topology);
     Sender sender = sender(topology, link);
+    Topology onDemand = topology.onDemand();
+    EvictionWatch eviction = new EvictionWatch(topology, onDemand);
     Guard guard =
         outside == null
             ? null
@@ -174,14 +193,22 @@ public final class RedisStoreBuilder {
                   if (traffic != null) {
                     traffic.fault(fault);
                   }
+                  eviction.lookSoon();
                   outside.execute(() -> onFault.accept(fault));
                 });
-    OperatorCalls others = new OperatorCalls(operators, sender(operators, link(operators)));
-    LibraryUse.start(operators, link::usesFunctions);
-    others.spread().await(SPREAD_PATIENCE);
-    LettuceStore store = new LettuceStore(topology, sender, guard, others, deadline);
+    Spread spread = new Spread(topology);
+    OperatorCalls operators = new OperatorCalls(onDemand, sender(onDemand, link(onDemand)), spread);
+    LibraryUse.start(topology, link::usesFunctions);
+    spread.await(SPREAD_PATIENCE);
+    LettuceStore store =
+        new LettuceStore(topology, sender, guard, operators, eviction, spread, deadline);
     if (traffic != null) {
-      store.report(Reporter.start(traffic, store, program));
+      store.report(Reporter.start(traffic, store, program, topology.background()));
+    }
+    if (overrides) {
+      store.apply(
+          KeptOverrides.follow(
+              store.sharedData(), UUID.randomUUID().toString(), topology.background()));
     }
     return store;
   }
@@ -205,15 +232,15 @@ public final class RedisStoreBuilder {
   public Store build() {
     Handoff handoff = new Handoff();
     LettuceStore store = open(handoff::run, reports ? Traffic.create() : null);
-    if (overrides) {
-      store.apply(KeptOverrides.follow(store.sharedData(), UUID.randomUUID().toString()));
-    }
     if (requiresStore) {
       require(store);
     } else {
       warmUp(store);
     }
-    return new OffEventLoop(cachesDenials ? caching(store, DenialCache.LONGEST) : store, handoff);
+    return new OffEventLoop(
+        cachesDenials ? caching(store, DenialCache.LONGEST) : store,
+        continuing == null ? handoff::run : continuing,
+        handoff::close);
   }
 
   /** A denial cache that receives refunds on a channel of the same Redis. */
@@ -228,11 +255,23 @@ public final class RedisStoreBuilder {
             store::estimatedNow,
             refunds::close);
     refunds.listen(
-        account -> {
-          store.checkLock(account);
-          cache.refunded(account);
-        },
-        cache::forgetAll);
+        new RefundChannel.Listener() {
+          @Override
+          public void refunded(Account account) {
+            store.checkLock(account);
+            cache.refunded(account);
+          }
+
+          @Override
+          public void missed() {
+            cache.forgetAll();
+          }
+
+          @Override
+          public boolean holdsDenials() {
+            return cache.holdsDenials();
+          }
+        });
     return cache;
   }
 

@@ -13,8 +13,6 @@ import io.lettuce.core.pubsub.StatefulRedisPubSubConnection;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
-import java.util.concurrent.TimeUnit;
-import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -25,12 +23,27 @@ import org.slf4j.LoggerFactory;
 final class RefundChannel implements AutoCloseable {
   /*
    * A node must know whether it receives announcements, but a connection that hangs looks like one
-   * without messages. So the connection is pinged twice a second. If it does not answer, it is
-   * closed and opened again, and until then the node counts as not subscribed.
+   * without messages. So while denials are cached, the connection is pinged twice a second. If it
+   * does not answer, it is closed and opened again, and until then the node counts as not
+   * subscribed. The first ping comes at most half a second after the first denial, so a connection
+   * that died while nothing was cached is noticed as soon as one that dies later. Whatever is
+   * missed until then, no denial is cached for longer than DenialCache.LONGEST.
    */
   private static final Logger LOG = LoggerFactory.getLogger(RefundChannel.class);
   private static final Duration COMPLAINT_PAUSE = Duration.ofMinutes(1);
   private static final Duration BEAT = Duration.ofMillis(500);
+
+  /** Who receives announcements: a cache of denials. */
+  interface Listener {
+    /** Receives every account that was announced. */
+    void refunded(Account account);
+
+    /** Runs after every subscription, because announcements may have been missed before. */
+    void missed();
+
+    /** Whether a lost announcement could matter now. */
+    boolean holdsDenials();
+  }
 
   private final Topology topology;
   private final Object turn = new Object();
@@ -49,18 +62,13 @@ final class RefundChannel implements AutoCloseable {
     return subscribed;
   }
 
-  /**
-   * Subscribes, now or as soon as Redis can be reached.
-   *
-   * @param refunded receives every account that was announced
-   * @param missed runs after every subscription, because announcements may have been missed before
-   */
-  void listen(Consumer<Account> refunded, Runnable missed) {
+  /** Subscribes, now or as soon as Redis can be reached. */
+  void listen(Listener listener) {
     StatefulRedisPubSubConnection<String, String> found = null;
     try {
       found = topology.listen();
       keep(found);
-      found.addListener(subscriber(refunded, missed));
+      found.addListener(subscriber(listener));
       found.addListener(
           new RedisConnectionStateAdapter() {
             @Override
@@ -70,7 +78,7 @@ final class RefundChannel implements AutoCloseable {
           });
       found.sync().subscribe(Keyspace.REFUNDS);
       lastTrouble = "";
-      beat(found, refunded, missed);
+      beat(found, listener);
     } catch (RuntimeException e) {
       String trouble = String.valueOf(Stages.cause(e).getMessage());
       if (!closed && !trouble.equals(lastTrouble)) {
@@ -80,7 +88,7 @@ final class RefundChannel implements AutoCloseable {
             Keyspace.REFUNDS,
             trouble);
       }
-      resubscribe(found, refunded, missed);
+      resubscribe(found, listener);
     }
   }
 
@@ -106,13 +114,12 @@ final class RefundChannel implements AutoCloseable {
     }
   }
 
-  private RedisPubSubAdapter<String, String> subscriber(
-      Consumer<Account> refunded, Runnable missed) {
+  private RedisPubSubAdapter<String, String> subscriber(Listener listener) {
     return new RedisPubSubAdapter<>() {
       @Override
       public void message(String channel, String text) {
         try {
-          refunded.accept(DenialCache.account(text));
+          listener.refunded(DenialCache.account(text));
         } catch (RuntimeException e) {
           complain(channel, e);
         }
@@ -120,51 +127,48 @@ final class RefundChannel implements AutoCloseable {
 
       @Override
       public void subscribed(String channel, long count) {
-        missed.run();
+        listener.missed();
         subscribed = !closed;
       }
     };
   }
 
-  private void beat(
-      StatefulRedisPubSubConnection<String, String> found,
-      Consumer<Account> refunded,
-      Runnable missed) {
-    topology.later(
+  private void beat(StatefulRedisPubSubConnection<String, String> found, Listener listener) {
+    topology.soon(
         BEAT,
-        () ->
-            ping(found)
-                .whenComplete(
-                    (pong, error) -> {
-                      if (error == null) {
-                        beat(found, refunded, missed);
-                      } else {
-                        resubscribe(found, refunded, missed);
-                      }
-                    }));
+        () -> {
+          if (subscribed && !listener.holdsDenials()) {
+            beat(found, listener);
+            return;
+          }
+          CompletionStage<?> unused =
+              ping(found)
+                  .whenComplete(
+                      (pong, error) -> {
+                        if (error == null) {
+                          beat(found, listener);
+                        } else {
+                          resubscribe(found, listener);
+                        }
+                      });
+        });
   }
 
-  private static CompletionStage<String> ping(StatefulRedisPubSubConnection<String, String> found) {
+  private CompletionStage<String> ping(StatefulRedisPubSubConnection<String, String> found) {
     try {
-      return found
-          .async()
-          .ping()
-          .toCompletableFuture()
-          .orTimeout(BEAT.toMillis(), TimeUnit.MILLISECONDS);
+      return topology.within(BEAT, found.async().ping());
     } catch (RuntimeException e) {
       return CompletableFuture.failedFuture(e);
     }
   }
 
   private void resubscribe(
-      @Nullable StatefulRedisPubSubConnection<String, String> old,
-      Consumer<Account> refunded,
-      Runnable missed) {
+      @Nullable StatefulRedisPubSubConnection<String, String> old, Listener listener) {
     subscribed = false;
     if (old != null) {
       drop(old);
     }
-    topology.later(BEAT, () -> listen(refunded, missed));
+    topology.later(BEAT, () -> listen(listener));
   }
 
   private static void drop(StatefulRedisPubSubConnection<String, String> old) {

@@ -5,6 +5,7 @@ import dev.sluice.redis.connection.Topology;
 import dev.sluice.redis.wire.Keyspace;
 import io.lettuce.core.ScriptOutputType;
 import io.lettuce.core.SetArgs;
+import io.lettuce.core.cluster.api.async.RedisClusterAsyncCommands;
 import java.security.SecureRandom;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -131,21 +132,30 @@ public final class SharedKeys implements AutoCloseable {
   }
 
   private String read() {
-    return agreed(topology, Keyspace.RECEIPT_KEYS, known.isEmpty() ? random(BYTES) : known);
+    String offered = known.isEmpty() ? random(BYTES) : known;
+    return RedisRules.await(agreed(topology, Keyspace.RECEIPT_KEYS, offered).toCompletableFuture());
   }
 
   /**
    * The value under a key that all nodes agree on: the existing one, else the offered one or that
    * of a faster node.
    */
-  static String agreed(Topology topology, String key, String offered) {
-    String found = RedisRules.await(topology.commands().get(key).toCompletableFuture());
-    if (found == null) {
-      RedisRules.await(
-          topology.commands().set(key, offered, SetArgs.Builder.nx()).toCompletableFuture());
-      found = RedisRules.await(topology.commands().get(key).toCompletableFuture());
+  static CompletionStage<String> agreed(Topology topology, String key, String offered) {
+    try {
+      RedisClusterAsyncCommands<String, String> redis = topology.commands();
+      return redis
+          .get(key)
+          .thenCompose(
+              found ->
+                  found != null
+                      ? CompletableFuture.completedFuture(found)
+                      : redis
+                          .set(key, offered, SetArgs.Builder.nx())
+                          .thenCompose(written -> redis.get(key)))
+          .thenApply(String::valueOf);
+    } catch (RuntimeException e) {
+      return CompletableFuture.failedFuture(e);
     }
-    return String.valueOf(found);
   }
 
   private void adopt(String found) {

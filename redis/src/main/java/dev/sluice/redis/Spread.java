@@ -6,6 +6,7 @@ import dev.sluice.redis.wire.StoreFault;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
@@ -21,13 +22,15 @@ import org.slf4j.LoggerFactory;
 public final class Spread {
   /*
    * The secret is one string without a TTL, 16 hex digits. SET NX creates it, so nodes that start
-   * together agree. Every node reads it once a second and writes it back if it is missing.
+   * together agree. Every node that decides calls reads it once a second and writes it back if it
+   * is missing. A node that decides none does so every ten seconds.
    *
    * If a flush and a new node coincide, a node may use another secret than the rest for up to a
-   * second and count separately. That does no harm: the flush has erased all counts anyway.
+   * second and count separately. That does little harm: the flush has erased all counts anyway.
    */
   private static final Logger LOG = LoggerFactory.getLogger(Spread.class);
   private static final Duration INTERVAL = Duration.ofSeconds(1);
+  private static final Duration IDLE_INTERVAL = Duration.ofSeconds(10);
 
   /** The client rejects commands while it connects to a node for the first time. */
   private static final Duration FIRST_INTERVAL = Duration.ofMillis(20);
@@ -39,19 +42,19 @@ public final class Spread {
   private final Topology topology;
   private final CompletableFuture<Keyspace> first = new CompletableFuture<>();
   private volatile @Nullable Keyspace keyspace;
-  private String known = ""; // used only by the background thread of the topology
-  private String trouble = "";
+  private volatile boolean used;
   private final long sinceNanos = System.nanoTime();
 
-  /**
-   * Starts to read the secret.
-   *
-   * @param topology that of operators, so that decisions do not wait for it
-   */
+  // Used by one look at a time.
+  private String known = "";
+  private String trouble = "";
+  private long lookedNanos;
+
+  /** Starts to read the secret. */
   Spread(Topology topology) {
     this.topology = topology;
     if (topology.isCluster()) {
-      topology.later(Duration.ZERO, this::look);
+      topology.soon(Duration.ZERO, this::look);
     } else {
       adopt(Keyspace.UNKEYED);
     }
@@ -64,6 +67,9 @@ public final class Spread {
    */
   Keyspace keyspace() {
     Keyspace found = keyspace;
+    if (!used) {
+      used = true;
+    }
     if (found == null) {
       StoreFault unreached = topology.unreached();
       throw new StoreFault(
@@ -103,27 +109,49 @@ public final class Spread {
     first.complete(found);
   }
 
+  private void lookIfDue() {
+    if (used || System.nanoTime() - lookedNanos >= IDLE_INTERVAL.toNanos()) {
+      look();
+    } else {
+      topology.soon(INTERVAL, this::lookIfDue);
+    }
+  }
+
   private void look() {
-    try {
-      String mine = known.isEmpty() ? SharedKeys.random(DIGITS / 2) : known;
-      String found = SharedKeys.agreed(topology, Keyspace.SPREAD_KEY, mine);
-      if (!TEXT.matcher(found).matches()) {
-        complain("it holds something else (expected: %d hex digits)".formatted(DIGITS));
-      } else if (!found.equals(known)) {
-        if (!known.isEmpty()) {
-          LOG.warn(
-              "{} of {} has changed: accounts move to other partitions and start empty",
-              Keyspace.SPREAD_KEY,
-              topology);
-        }
-        known = found;
-        trouble = "";
-        adopt(Keyspace.keyed(Long.parseUnsignedLong(found, DIGITS)));
+    used = false;
+    lookedNanos = System.nanoTime();
+    String mine = known.isEmpty() ? SharedKeys.random(DIGITS / 2) : known;
+    CompletionStage<?> unused =
+        topology
+            .within(OperatorCalls.PATIENCE, SharedKeys.agreed(topology, Keyspace.SPREAD_KEY, mine))
+            .whenComplete(
+                (found, error) -> {
+                  if (error == null) {
+                    learn(found);
+                  } else {
+                    complain(String.valueOf(StoreFault.of(error).getMessage()));
+                  }
+                  if (known.isEmpty()) {
+                    topology.soon(isEarly() ? FIRST_INTERVAL : INTERVAL, this::look);
+                  } else {
+                    topology.soon(INTERVAL, this::lookIfDue);
+                  }
+                });
+  }
+
+  private void learn(String found) {
+    if (!TEXT.matcher(found).matches()) {
+      complain("it holds something else (expected: %d hex digits)".formatted(DIGITS));
+    } else if (!found.equals(known)) {
+      if (!known.isEmpty()) {
+        LOG.warn(
+            "{} of {} has changed: accounts move to other partitions and start empty",
+            Keyspace.SPREAD_KEY,
+            topology);
       }
-    } catch (RuntimeException e) {
-      complain(String.valueOf(e.getMessage()));
-    } finally {
-      topology.later(known.isEmpty() && isEarly() ? FIRST_INTERVAL : INTERVAL, this::look);
+      known = found;
+      trouble = "";
+      adopt(Keyspace.keyed(Long.parseUnsignedLong(found, DIGITS)));
     }
   }
 

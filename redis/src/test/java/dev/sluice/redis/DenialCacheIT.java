@@ -296,4 +296,28 @@ class DenialCacheIT {
           return scriptCalls() == before;
         });
   }
+
+  @Test
+  void channelThatHangsIsReplacedWhileDenialsAreCached() {
+    try (RespProxy proxy = RespProxy.before(server);
+        Limiter limiter = Limiter.owning(RedisStore.connect(proxy.uri()), RULES)) {
+      RedisCluster.await(() -> knows(limiter, RULE));
+      int before = proxy.connections();
+      proxy.harming(
+          command ->
+              command.name().equals("PING")
+                  ? RespProxy.Fault.delay(Duration.ofSeconds(5))
+                  : RespProxy.Fault.NONE);
+      long start = System.nanoTime();
+      RedisCluster.await(
+          () -> {
+            knows(limiter, RULE);
+            return proxy.connections() > before;
+          });
+      double millis = (System.nanoTime() - start) / 1e6;
+
+      System.out.printf("hanging channel: another one opened after %.0f ms%n", millis);
+      assertThat(millis).isLessThan(3_000);
+    }
+  }
 }

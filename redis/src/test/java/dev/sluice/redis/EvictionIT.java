@@ -2,6 +2,12 @@ package dev.sluice.redis;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.sluice.Decision;
+import dev.sluice.Identity;
+import dev.sluice.Limit;
+import dev.sluice.Limiter;
+import dev.sluice.Rule;
+import dev.sluice.Rules;
 import dev.sluice.redis.connection.Topology;
 import dev.sluice.redis.testing.RedisCluster;
 import dev.sluice.redis.testing.RedisProcess;
@@ -19,6 +25,7 @@ class EvictionIT {
   private static final Duration PAUSE = Duration.ofMillis(50);
 
   private RedisProcess server;
+  private int ownLooks;
 
   @BeforeEach
   void start() {
@@ -41,9 +48,8 @@ class EvictionIT {
 
   @Test
   void policyThatIsChangedOnARunningRedisIsNoticedAndSoIsItsRepair() {
-    try (Topology topology = Topology.connectInBackground(server.uri())) {
-      EvictionWatch watch = new EvictionWatch(topology, PAUSE);
-      topology.tried().join();
+    try (Topology topology = Topology.connect(server.uri(), false)) {
+      EvictionWatch watch = new EvictionWatch(topology, topology, PAUSE);
       assertThat(watch.warnings()).isEmpty();
 
       evict("allkeys-lru", "100mb");
@@ -63,8 +69,8 @@ class EvictionIT {
   @Test
   void evictedKeysAreCounted() {
     server.command("EVAL", "for i = 1, 2000 do redis.call('SET', i, ('x'):rep(1000)) end", "0");
-    try (Topology topology = Topology.connectInBackground(server.uri())) {
-      EvictionWatch watch = new EvictionWatch(topology, PAUSE);
+    try (Topology topology = Topology.connect(server.uri(), false)) {
+      EvictionWatch watch = new EvictionWatch(topology, topology, PAUSE);
       evict("allkeys-lru", "100mb");
       RedisCluster.await(() -> !watch.warnings().isEmpty()); // so it knows the count of before
       evict("allkeys-lru", "2mb");
@@ -84,6 +90,19 @@ class EvictionIT {
   }
 
   @Test
+  void redisThatIsAwayIsLookedAtWhenItIsThere() {
+    server.kill();
+    try (Topology topology = Topology.connect(server.uri(), false)) {
+      EvictionWatch watch = new EvictionWatch(topology, topology, PAUSE);
+      server.restart("--maxmemory", "100mb", "--maxmemory-policy", "allkeys-lfu");
+
+      RedisCluster.await(() -> !watch.warnings().isEmpty());
+
+      assertThat(watch.warnings()).singleElement().asString().contains("allkeys-lfu");
+    }
+  }
+
+  @Test
   void storeListsItsWarnings() {
     evict("volatile-ttl", "100mb");
     try (Store store = RedisStore.connect(server.uri())) {
@@ -94,11 +113,32 @@ class EvictionIT {
   }
 
   @Test
+  void storeLooksWhenItConnectsAndAfterACallThatRedisDidNotDecide() {
+    Rules rules =
+        Rules.of(
+            Rule.builder("r").by("member").limit(Limit.fixedWindow(9, Duration.ofDays(1))).build());
+    try (Limiter limiter = Limiter.owning(RedisStore.connect(server.uri()), rules)) {
+      RedisCluster.await(() -> looks() == 2); // at the memory and at the statistics
+      server.command("CONFIG", "SET", "maxmemory", "1");
+
+      Decision decision = limiter.decide("r", Identity.of("member", "ann"));
+
+      assertThat(decision.countedBy()).isEqualTo(Decision.CountedBy.LOCAL);
+      RedisCluster.await(() -> looks() == 4);
+    }
+  }
+
+  /** How often Redis was asked for INFO, without this test. */
+  private long looks() {
+    return server.info("commandstats", "cmdstat_info") - ownLooks++;
+  }
+
+  @Test
   void everyMasterOfAClusterIsLookedAt() {
     RedisCluster cluster = RedisServers.cluster(RedisProcess.newest());
     RedisProcess last = cluster.masters().get(2);
-    try (Topology topology = Topology.connectInBackground(cluster.uri())) {
-      EvictionWatch watch = new EvictionWatch(topology, PAUSE);
+    try (Topology topology = Topology.connect(cluster.uri(), false)) {
+      EvictionWatch watch = new EvictionWatch(topology, topology, PAUSE);
       last.command("CONFIG", "SET", "maxmemory", "100mb");
       last.command("CONFIG", "SET", "maxmemory-policy", "allkeys-random");
       RedisCluster.await(() -> !watch.warnings().isEmpty());
@@ -115,8 +155,8 @@ class EvictionIT {
   @Test
   void redisThatHidesItsSettingsIsAWarningToo() {
     server.command("ACL", "SETUSER", "quiet", "on", ">geheim", "~*", "&*", "+@all", "-info");
-    try (Topology topology = Topology.connectInBackground("redis://quiet:geheim@" + address())) {
-      EvictionWatch watch = new EvictionWatch(topology, PAUSE);
+    try (Topology topology = Topology.connect("redis://quiet:geheim@" + address(), false)) {
+      EvictionWatch watch = new EvictionWatch(topology, topology, PAUSE);
       RedisCluster.await(() -> !watch.warnings().isEmpty());
       assertThat(watch.warnings())
           .singleElement()

@@ -88,7 +88,8 @@ class KeptOverridesIT {
   /** A program that uses the library. */
   private static Limiter node() {
     return Limiter.owning(
-        RedisStore.connect(redis.uri()), LayeredRules.of(RuleSource.fixed(RULES)));
+        RedisStore.builder(redis.uri()).overrides(true).build(),
+        LayeredRules.of(RuleSource.fixed(RULES)));
   }
 
   private static String limitOfAnn(Limiter limiter) {
@@ -176,7 +177,7 @@ class KeptOverridesIT {
 
   @Test
   void aNodeStartsWithoutThemAfterASecondIfRedisIsAway() {
-    Store store = RedisStore.connect("redis://127.0.0.1:1");
+    Store store = RedisStore.builder("redis://127.0.0.1:1").overrides(true).build();
     long start = System.nanoTime();
     try (Limiter node = Limiter.owning(store, RuleSource.fixed(RULES))) {
       assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(SECOND.multipliedBy(2));
@@ -282,6 +283,7 @@ class KeptOverridesIT {
         Limiter node = node();
         Store store = RedisStore.connect(redis.uri())) {
       operator.put("a", "ann", 5);
+      awaitLimit(node, LONG, 5); // so that it knows of the removal, too
       SharedData.Entries old = now(store.sharedData().entries("overrides"));
       operator.remove("a");
       awaitLimit(node, LONG, 1);

@@ -16,7 +16,8 @@ public final class Stores {
   private Stores() {}
 
   /**
-   * Opens {@code memory} or {@code redis://…}.
+   * Opens {@code memory} or {@code redis://…}. It does not apply overrides: the service does that
+   * itself on every store.
    *
    * @param deadline how long a decision may wait for Redis
    * @param nodes how many services share the limits while each counts by itself
@@ -44,7 +45,6 @@ public final class Stores {
           .requireStore(required)
           .reports(reports)
           .program("service")
-          .overrides(false) // the service applies them itself, as on the memory store
           .onFault(onFault)
           .build();
     }

@@ -91,7 +91,7 @@ class FunctionsIT {
     assertThat(soon.status()).isEqualTo(2);
     assertThat(soon.err())
         .startsWith(
-            "sluice: unused-for: 30s (expected: at least 2m, since nodes report once a minute)");
+            "sluice: unused-for: 30s (expected: at least 2h, since nodes report once an hour)");
     assertThat(nowhere.status()).isEqualTo(2);
     assertThat(nowhere.err()).contains("--redis");
   }

@@ -3,7 +3,7 @@ package dev.sluice.rules.source;
 import dev.sluice.Identity;
 import dev.sluice.Rule;
 import dev.sluice.RuleSource;
-import dev.sluice.internal.Daemon;
+import dev.sluice.internal.Chores;
 import dev.sluice.internal.Stages;
 import dev.sluice.rules.KeptOverride;
 import dev.sluice.store.SharedData;
@@ -22,7 +22,6 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ScheduledExecutorService;
-import java.util.concurrent.ScheduledFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.stream.Collectors;
@@ -62,7 +61,7 @@ public final class KeptOverrides implements AutoCloseable {
 
   private final SharedData data;
   private final String node;
-  private final ScheduledExecutorService thread = Daemon.scheduled("sluice-overrides");
+  private final Chores chores;
   private final List<OverriddenRules> layers = new CopyOnWriteArrayList<>();
   private final Map<String, Long> appliedSeconds = new ConcurrentHashMap<>();
   private final Complaint reading =
@@ -85,9 +84,10 @@ public final class KeptOverrides implements AutoCloseable {
    */
   public record Match(String rule, Rule.Special special, Optional<KeptOverride> kept) {}
 
-  private KeptOverrides(SharedData data, String node) {
+  private KeptOverrides(SharedData data, String node, Chores chores) {
     this.data = data;
     this.node = node;
+    this.chores = chores;
   }
 
   /**
@@ -96,7 +96,21 @@ public final class KeptOverrides implements AutoCloseable {
    * @param node the id of this node
    */
   public static KeptOverrides follow(SharedData data, String node) {
-    KeptOverrides overrides = new KeptOverrides(data, node);
+    return follow(data, node, Chores.alone("sluice-overrides"));
+  }
+
+  /**
+   * Reads the overrides and follows their changes, on a thread that others use, too.
+   *
+   * @param thread is left open
+   */
+  public static KeptOverrides follow(
+      SharedData data, String node, ScheduledExecutorService thread) {
+    return follow(data, node, Chores.on(thread));
+  }
+
+  private static KeptOverrides follow(SharedData data, String node, Chores chores) {
+    KeptOverrides overrides = new KeptOverrides(data, node, chores);
     overrides.every(Duration.ZERO, INTERVAL, overrides::look, overrides.reading);
     // A change of rules is taken up by the next call; this is for a node that has none.
     overrides.every(
@@ -109,18 +123,16 @@ public final class KeptOverrides implements AutoCloseable {
   }
 
   private void every(Duration first, Duration pause, Runnable task, Complaint complaint) {
-    ScheduledFuture<?> unused =
-        thread.scheduleWithFixedDelay(
-            () -> {
-              try {
-                task.run();
-              } catch (RuntimeException e) {
-                complaint.about(e);
-              }
-            },
-            first.toMillis(),
-            pause.toMillis(),
-            TimeUnit.MILLISECONDS);
+    chores.every(
+        first,
+        pause,
+        () -> {
+          try {
+            task.run();
+          } catch (RuntimeException e) {
+            complaint.about(e);
+          }
+        });
   }
 
   // ---- Following the store --------------------------------------------------------------------
@@ -145,7 +157,7 @@ public final class KeptOverrides implements AutoCloseable {
   private CompletionStage<@Nullable Void> follow(long version) {
     Known last = known;
     if (version > last.version) {
-      return data.entries(MAP).thenApplyAsync(this::learn, thread);
+      return data.entries(MAP).thenApplyAsync(this::learn, chores);
     }
     return version < last.version
         ? putBack(last, version)
@@ -262,7 +274,7 @@ public final class KeptOverrides implements AutoCloseable {
   public RuleSource over(RuleSource source) {
     awaitFirstLook();
     OverriddenRules layer =
-        new OverriddenRules(source, () -> known.all, thread, appliedSeconds, layers::remove);
+        new OverriddenRules(source, () -> known.all, chores, appliedSeconds, layers::remove);
     layers.add(layer);
     layer.renew(); // the overrides may have changed before it was among the layers
     return layer;
@@ -373,7 +385,7 @@ public final class KeptOverrides implements AutoCloseable {
 
   @Override
   public void close() {
-    thread.shutdownNow();
+    chores.close();
   }
 
   /** A warning that is logged once, until what it is about works again. */

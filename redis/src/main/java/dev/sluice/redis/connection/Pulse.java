@@ -1,5 +1,6 @@
 package dev.sluice.redis.connection;
 
+import io.lettuce.core.pubsub.PubSubCommandHandler;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelDuplexHandler;
 import io.netty.channel.ChannelHandlerContext;
@@ -18,6 +19,9 @@ public final class Pulse extends ChannelDuplexHandler {
    * for a quarter of an hour. So each connection remembers since when something was written and
    * nothing has been read. A connection that is unanswered for too long can be closed; the client
    * then reconnects and looks up the master.
+   *
+   * A subscription is not metered: that it receives messages says nothing about whether the
+   * connection for calls still works.
    */
   private final Function<Channel, List<Meter>> metersOf;
   private List<Meter> meters = List.of();
@@ -61,7 +65,8 @@ public final class Pulse extends ChannelDuplexHandler {
 
   @Override
   public void channelActive(ChannelHandlerContext context) throws Exception {
-    meters = metersOf.apply(context.channel());
+    boolean subscribes = context.pipeline().get(PubSubCommandHandler.class) != null;
+    meters = subscribes ? List.of() : metersOf.apply(context.channel());
     for (Meter meter : meters) {
       meter.channels.add(context.channel());
     }

@@ -33,7 +33,10 @@ import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -57,13 +60,16 @@ public final class Topology implements AutoCloseable {
   private static final int MOST_CAUSES = 100;
   private static final Pattern CLUSTER = Pattern.compile("(rediss?)-cluster://(.*@)?(.*)");
 
-  private final Tasks tasks = new Tasks();
+  private final Tasks tasks;
+  private final boolean ownsTasks;
   private final Nodes nodes = new Nodes();
   private final CompletableFuture<@Nullable Void> tried = new CompletableFuture<>();
+  private final AtomicBoolean trying = new AtomicBoolean();
   private final Set<Channel> channels = ConcurrentHashMap.newKeySet();
   private final AtomicLong lookedNanos = new AtomicLong(System.nanoTime() - LOOK_PAUSE.toNanos());
   private final ClientResources resources;
   private final AbstractRedisClient client;
+  private final List<RedisURI> uris;
   private final RedisURI uri;
   private final boolean looksAtReplicas;
   private volatile @Nullable StatefulConnection<String, String> connection;
@@ -74,7 +80,10 @@ public final class Topology implements AutoCloseable {
       unreached; // the last reported reason why Redis cannot be reached
   private volatile boolean closed;
 
-  private Topology(List<RedisURI> uris, boolean isCluster, boolean looksAtReplicas) {
+  private Topology(
+      List<RedisURI> uris, boolean isCluster, boolean looksAtReplicas, @Nullable Tasks shared) {
+    this.tasks = shared == null ? new Tasks() : shared;
+    this.ownsTasks = shared == null;
     this.resources =
         ClientResources.builder()
             .timer(tasks.timer())
@@ -92,6 +101,7 @@ public final class Topology implements AutoCloseable {
                 })
             .build();
     this.looksAtReplicas = looksAtReplicas;
+    this.uris = uris;
     this.uri = uris.get(0);
     if (isCluster) {
       RedisClusterClient cluster = RedisClusterClient.create(resources, uris);
@@ -106,23 +116,21 @@ public final class Topology implements AutoCloseable {
 
   /** Connects. If Redis cannot be reached, retries in the background. */
   public static Topology connect(String uri, boolean looksAtReplicas) {
-    Topology topology = of(uri, looksAtReplicas);
+    Matcher cluster = CLUSTER.matcher(uri);
+    boolean isCluster = cluster.matches();
+    List<RedisURI> uris = isCluster ? clusterNodes(cluster) : List.of(read(uri));
+    Topology topology = new Topology(uris, isCluster, looksAtReplicas, null);
+    topology.trying.set(true);
     topology.tryToConnect();
     return topology;
   }
 
-  /** Connects in the background; {@link #tried()} completes after the first attempt. */
-  public static Topology connectInBackground(String uri) {
-    Topology topology = of(uri, false);
-    topology.later(Duration.ZERO, topology::tryToConnect);
-    return topology;
-  }
-
-  private static Topology of(String uri, boolean looksAtReplicas) {
-    Matcher cluster = CLUSTER.matcher(uri);
-    boolean isCluster = cluster.matches();
-    List<RedisURI> uris = isCluster ? clusterNodes(cluster) : List.of(read(uri));
-    return new Topology(uris, isCluster, looksAtReplicas);
+  /**
+   * Other connections to the same Redis, with event loops of their own. They are opened when
+   * somebody first asks whether that was {@link #tried}. To be closed before this one.
+   */
+  public Topology onDemand() {
+    return new Topology(uris, isCluster(), false, tasks);
   }
 
   private void tryToConnect() {
@@ -162,19 +170,45 @@ public final class Topology implements AutoCloseable {
     }
   }
 
-  /** Completes when the first attempt to connect has succeeded or failed. */
+  /**
+   * Completes when the first attempt to connect has succeeded or failed. Begins to connect if
+   * nobody has.
+   */
   public CompletableFuture<@Nullable Void> tried() {
+    if (!trying.getAndSet(true)) {
+      later(Duration.ZERO, this::tryToConnect);
+    }
     return tried;
   }
 
-  /** Runs a task that may block on the background thread, after a pause; not once closed. */
+  /** Runs a task that may block, after a pause, on a thread for it; not once closed. */
   public void later(Duration pause, Runnable task) {
-    tasks.later(pause, task);
+    tasks.later(pause, unlessClosed(task));
   }
 
-  /** Runs a task that does not block, after a pause; not once closed. */
+  /** Runs a task that takes no time, after a pause; not once closed. */
   public void soon(Duration pause, Runnable task) {
-    tasks.soon(pause, task);
+    tasks.soon(pause, unlessClosed(task));
+  }
+
+  private Runnable unlessClosed(Runnable task) {
+    return () -> {
+      if (!closed) {
+        task.run();
+      }
+    };
+  }
+
+  /** Fails an answer that takes too long. */
+  public <T> CompletableFuture<T> within(Duration patience, CompletionStage<T> answer) {
+    CompletableFuture<T> asked = answer.toCompletableFuture();
+    soon(patience, () -> asked.completeExceptionally(new TimeoutException()));
+    return asked;
+  }
+
+  /** The thread for everything that decisions do not need, such as reports; ends with the store. */
+  public ScheduledExecutorService background() {
+    return tasks.background();
   }
 
   /** A client for replicas, whose connections do not count towards the liveness of the master. */
@@ -345,7 +379,9 @@ public final class Topology implements AutoCloseable {
   @Override
   public void close() {
     closed = true;
-    tasks.close();
+    if (ownsTasks) {
+      tasks.stopConnecting();
+    }
     tried.complete(null);
     RedisClient reading = replicaClient;
     if (reading != null) {
@@ -353,7 +389,9 @@ public final class Topology implements AutoCloseable {
     }
     client.shutdown(0, 1, TimeUnit.SECONDS);
     resources.shutdown(0, 1, TimeUnit.SECONDS).awaitUninterruptibly();
-    tasks.timer().stop();
+    if (ownsTasks) {
+      tasks.close();
+    }
   }
 
   /** The address of Redis, without its password. */
@@ -408,7 +446,7 @@ public final class Topology implements AutoCloseable {
         .maxRedirects(8)
         .topologyRefreshOptions(
             ClusterTopologyRefreshOptions.builder()
-                .enablePeriodicRefresh(Duration.ofSeconds(10))
+                .enablePeriodicRefresh(Duration.ofMinutes(1))
                 .adaptiveRefreshTriggersTimeout(Duration.ofMillis(200))
                 .build())
         .build();

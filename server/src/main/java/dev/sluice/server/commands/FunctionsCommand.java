@@ -71,16 +71,16 @@ final class FunctionsCommand {
       @Mixin Target target,
       @Option(
               names = "--unused-for",
-              defaultValue = "10m",
+              defaultValue = "3h",
               paramLabel = "DURATION",
               converter = ServeCommand.DurationOption.class,
               description =
-                  "remove libraries unused for this long (default: ${DEFAULT-VALUE}, at least 2m)")
+                  "remove libraries unused for this long (default: ${DEFAULT-VALUE}, at least 2h)")
           Duration age) {
     if (age.compareTo(RedisLibraries.SHORTEST_AGE) < 0) {
       throw new ParameterException(
           spec.commandLine(),
-          "unused-for: %s (expected: at least 2m, since nodes report once a minute)"
+          "unused-for: %s (expected: at least 2h, since nodes report once an hour)"
               .formatted(Durations.format(age)));
     }
     try (RedisLibraries libraries = target.open()) {

@@ -103,6 +103,7 @@ public final class StoreSettings {
         RedisStore.builder(uri)
             .functions(properties.functions())
             .reports(properties.reports())
+            .overrides(true)
             .program("spring")
             .requireStore(properties.requireStore())
             .onFault(onFault);
