@@ -11,7 +11,13 @@ record AllListeners(List<LimiterListener> listeners) implements LimiterListener 
 
   @Override
   public void decided(Rules rules, Call call, Decision decision, long nanos) {
-    each(listener -> listener.decided(rules, call, decision, nanos));
+    for (int i = 0; i < listeners.size(); i++) { // every call comes here
+      try {
+        listeners.get(i).decided(rules, call, decision, nanos);
+      } catch (RuntimeException e) {
+        log(listeners.get(i), e);
+      }
+    }
   }
 
   @Override
@@ -29,8 +35,12 @@ record AllListeners(List<LimiterListener> listeners) implements LimiterListener 
       try {
         event.accept(listener);
       } catch (RuntimeException e) {
-        LOG.error("{}, a listener of the limiter, threw an exception", listener, e);
+        log(listener, e);
       }
     }
+  }
+
+  private static void log(LimiterListener listener, RuntimeException error) {
+    LOG.error("{}, a listener of the limiter, threw an exception", listener, error);
   }
 }

@@ -2,6 +2,7 @@ package dev.sluice;
 
 import dev.sluice.internal.Durations;
 import dev.sluice.store.Counted;
+import dev.sluice.store.Taken;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
@@ -87,15 +88,15 @@ public sealed interface Decision {
 
   /** The call may pass, and its cost was taken. Immutable. */
   final class Allowed implements Decision {
-    private final Counted counted;
+    private final Taken taken;
 
-    private Allowed(Counted counted) {
-      this.counted = Objects.requireNonNull(counted, "counted");
+    private Allowed(Taken taken) {
+      this.taken = Objects.requireNonNull(taken, "taken");
     }
 
     /** An allowed call; for stores. */
-    public static Allowed of(Counted counted) {
-      return new Allowed(counted);
+    public static Allowed of(Taken taken) {
+      return new Allowed(taken);
     }
 
     /**
@@ -105,7 +106,7 @@ public sealed interface Decision {
      */
     public static Allowed of(
         List<Balance> balances, CountedBy countedBy, Supplier<Receipt> receipt) {
-      return new Allowed(new KnownBalances(balances, countedBy, receipt));
+      return new Allowed(new KnownBalances.WithReceipt(balances, countedBy, receipt));
     }
 
     @Override
@@ -115,22 +116,27 @@ public sealed interface Decision {
 
     @Override
     public List<Balance> balances() {
-      return counted.balances();
+      return taken.balances();
     }
 
     @Override
     public CountedBy countedBy() {
-      return counted.countedBy();
+      return taken.countedBy();
+    }
+
+    @Override
+    public boolean locked() {
+      return taken.locked();
     }
 
     /** What was taken. Pass it to the limiter to refund or settle the call. */
     public Receipt receipt() {
-      return counted.receipt();
+      return taken.receipt();
     }
 
     /** What the store counted; for stores that wrap a store. */
-    public Counted counted() {
-      return counted;
+    public Taken counted() {
+      return taken;
     }
 
     /** Whether both have the same balances. Receipts differ for every call and are not compared. */
@@ -152,17 +158,17 @@ public sealed interface Decision {
     }
   }
 
-  /**
-   * The call must not pass; nothing was taken.
-   *
-   * @param balances the balance at each limit of each account
-   * @param countedBy where the call was counted
-   */
-  record Denied(List<Balance> balances, CountedBy countedBy) implements Decision {
-    /** Copies the balances. */
-    public Denied {
-      balances = List.copyOf(balances);
-      Objects.requireNonNull(countedBy, "countedBy");
+  /** The call must not pass; nothing was taken. Immutable. */
+  final class Denied implements Decision {
+    private final Counted counted;
+
+    private Denied(Counted counted) {
+      this.counted = Objects.requireNonNull(counted, "counted");
+    }
+
+    /** A denied call with known balances. */
+    public Denied(List<Balance> balances, CountedBy countedBy) {
+      this(new KnownBalances(balances, countedBy));
     }
 
     /** A call that the store itself denied. */
@@ -170,9 +176,52 @@ public sealed interface Decision {
       this(balances, CountedBy.STORE);
     }
 
+    /** A denied call; for stores. */
+    public static Denied of(Counted counted) {
+      return new Denied(counted);
+    }
+
     @Override
     public boolean allowed() {
       return false;
+    }
+
+    @Override
+    public List<Balance> balances() {
+      return counted.balances();
+    }
+
+    @Override
+    public CountedBy countedBy() {
+      return counted.countedBy();
+    }
+
+    @Override
+    public boolean locked() {
+      return counted.locked();
+    }
+
+    /** What the store counted. */
+    public Counted counted() {
+      return counted;
+    }
+
+    /** Whether both have the same balances. */
+    @Override
+    public boolean equals(@Nullable Object object) {
+      return object instanceof Denied other
+          && countedBy() == other.countedBy()
+          && balances().equals(other.balances());
+    }
+
+    @Override
+    public int hashCode() {
+      return balances().hashCode();
+    }
+
+    @Override
+    public String toString() {
+      return "Denied[balances=" + balances() + ", countedBy=" + countedBy() + "]";
     }
   }
 

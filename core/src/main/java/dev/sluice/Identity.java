@@ -190,6 +190,15 @@ public final class Identity implements Comparable<Identity> {
     return null;
   }
 
+  /** The number of characters of all values. */
+  public int length() {
+    int length = 0;
+    for (Identity at = this; at != null; at = at.rest) {
+      length += at.value.length();
+    }
+    return length;
+  }
+
   /** Whether there are no facets. */
   public boolean isEmpty() {
     return value.isEmpty();

@@ -1,22 +1,20 @@
 package dev.sluice;
 
 import dev.sluice.store.Counted;
+import dev.sluice.store.Taken;
 import java.util.List;
 import java.util.Objects;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
-/** An allowed call with known balances; its receipt is made on demand. */
-final class KnownBalances implements Counted {
+/** What was counted for a call, with balances that are known already. */
+class KnownBalances implements Counted {
   private final List<Balance> balances;
   private final Decision.CountedBy countedBy;
-  private final Supplier<Receipt> maker;
-  private @Nullable Receipt receipt;
 
-  KnownBalances(List<Balance> balances, Decision.CountedBy countedBy, Supplier<Receipt> maker) {
+  KnownBalances(List<Balance> balances, Decision.CountedBy countedBy) {
     this.balances = List.copyOf(balances);
     this.countedBy = Objects.requireNonNull(countedBy, "countedBy");
-    this.maker = Objects.requireNonNull(maker, "receipt");
   }
 
   @Override
@@ -29,13 +27,24 @@ final class KnownBalances implements Counted {
     return countedBy;
   }
 
-  @Override
-  public synchronized Receipt receipt() {
-    Receipt known = receipt;
-    if (known == null) {
-      known = maker.get();
-      receipt = known;
+  /** Of an allowed call; its receipt is made on demand. */
+  static final class WithReceipt extends KnownBalances implements Taken {
+    private final Supplier<Receipt> maker;
+    private @Nullable Receipt receipt;
+
+    WithReceipt(List<Balance> balances, Decision.CountedBy countedBy, Supplier<Receipt> maker) {
+      super(balances, countedBy);
+      this.maker = Objects.requireNonNull(maker, "receipt");
     }
-    return known;
+
+    @Override
+    public synchronized Receipt receipt() {
+      Receipt known = receipt;
+      if (known == null) {
+        known = maker.get();
+        receipt = known;
+      }
+      return known;
+    }
   }
 }

@@ -1,10 +1,12 @@
 package dev.sluice;
 
 import dev.sluice.internal.Bounds;
+import dev.sluice.internal.HandedOff;
 import dev.sluice.internal.InvalidValueException;
 import dev.sluice.internal.Stages;
 import dev.sluice.internal.Text;
 import dev.sluice.store.Charge;
+import dev.sluice.store.Plan;
 import dev.sluice.store.Store;
 import java.time.Duration;
 import java.time.InstantSource;
@@ -18,6 +20,7 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.Executor;
 import java.util.function.Function;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
@@ -40,6 +43,7 @@ public final class Limiter implements AutoCloseable {
   private static final int MOST_WITH_ONE_END = 100;
 
   private final Store store;
+  private final Function<Plan, CompletionStage<Decision>> byStore;
   private final RuleSource source;
   private final InstantSource clock;
   private final @Nullable LimiterListener listener; // AllListeners: it never throws
@@ -47,6 +51,7 @@ public final class Limiter implements AutoCloseable {
 
   private Limiter(Builder builder) {
     this.store = builder.store;
+    this.byStore = store::take;
     this.source = store.rules(builder.source);
     this.clock = builder.clock;
     List<LimiterListener> listeners = new ArrayList<>(builder.listeners);
@@ -133,13 +138,33 @@ public final class Limiter implements AutoCloseable {
   /** Decides a call. */
   public Decision decide(Call call) {
     Rules rules = source.rules();
-    if (listener == null) {
-      PlannedCall planned = PlannedCall.of(call, rules, clock);
-      return planned.paysNothing()
-          ? planned.free()
-          : planned.withExempt(store.decide(planned.plan()));
+    LimiterListener informed = listener;
+    return informed == null ? await(call, rules) : awaitAndReport(informed, call, rules);
+  }
+
+  private Decision await(Call call, Rules rules) {
+    Charge only = rules.only(call, clock);
+    if (only != null) {
+      return store.decide(only);
     }
-    return Stages.await(decideAsync(call, rules));
+    PlannedCall planned = PlannedCall.of(call, rules, clock);
+    return planned.paysNothing()
+        ? planned.free()
+        : planned.withExempt(store.decide(planned.plan()));
+  }
+
+  /** The listener is called on the thread of the caller, which waits anyway. */
+  private Decision awaitAndReport(LimiterListener informed, Call call, Rules rules) {
+    long start = System.nanoTime();
+    Decision decision;
+    try {
+      decision = await(call, rules);
+    } catch (RuntimeException e) {
+      informed.failed(call, Stages.cause(e), System.nanoTime() - start);
+      throw e;
+    }
+    informed.decided(rules, call, decision, System.nanoTime() - start);
+    return decision;
   }
 
   /** Decides a call of cost 1 by one rule. */
@@ -157,23 +182,59 @@ public final class Limiter implements AutoCloseable {
    * the facets of the call, so that the same rules find the facets and decide.
    */
   public CompletionStage<Decision> decideAsync(Call call, Rules rules) {
-    LimiterListener informed = listener;
-    return informed == null ? ask(call, rules) : askAndReport(informed, call, rules);
+    return ask(call, rules, byStore);
   }
 
-  private CompletionStage<Decision> ask(Call call, Rules rules) {
+  /**
+   * Decides a call as {@link #decideAsync(Call, Rules)} does. The stage completes on an executor,
+   * unless the decision is there at once. A caller on an event loop that names its own loop saves
+   * the way over the threads of the store.
+   *
+   * <p>What follows the stage must not block that loop, as everything else on it. {@code
+   * Runnable::run} means the thread that reads from Redis: what blocks that one delays the
+   * decisions of all callers until they pass their deadline.
+   */
+  public CompletionStage<Decision> decideAsync(Call call, Rules rules, Executor executor) {
+    return ask(
+        call,
+        rules,
+        plan -> {
+          HandedOff<Decision> answer = new HandedOff<>(executor);
+          store.take(plan, answer);
+          return answer.asked();
+        });
+  }
+
+  private CompletionStage<Decision> ask(
+      Call call, Rules rules, Function<Plan, CompletionStage<Decision>> taking) {
+    LimiterListener informed = listener;
+    return informed == null
+        ? askSilently(call, rules, taking)
+        : askAndReport(informed, call, rules, taking);
+  }
+
+  private CompletionStage<Decision> askSilently(
+      Call call, Rules rules, Function<Plan, CompletionStage<Decision>> taking) {
+    Charge only = rules.only(call, clock);
+    if (only != null) {
+      return taking.apply(Plan.of(only));
+    }
     PlannedCall planned = PlannedCall.of(call, rules, clock);
     if (planned.paysNothing()) {
       return CompletableFuture.completedFuture(planned.free());
     }
-    CompletionStage<Decision> asked = store.take(planned.plan());
+    CompletionStage<Decision> asked = taking.apply(planned.plan());
     return planned.exempt().isEmpty() ? asked : asked.thenApply(planned::withExempt);
   }
 
-  private CompletionStage<Decision> askAndReport(LimiterListener informed, Call call, Rules rules) {
+  private CompletionStage<Decision> askAndReport(
+      LimiterListener informed,
+      Call call,
+      Rules rules,
+      Function<Plan, CompletionStage<Decision>> taking) {
     long start = System.nanoTime();
     try {
-      return ask(call, rules)
+      return askSilently(call, rules, taking)
           .whenComplete(
               (decision, error) -> {
                 long nanos = System.nanoTime() - start;

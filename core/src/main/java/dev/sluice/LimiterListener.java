@@ -3,8 +3,9 @@ package dev.sluice;
 /**
  * Receives every decision of a limiter, for metrics, logs and audits.
  *
- * <p>Called on the thread that completes the call. Other calls may wait for that thread, so return
- * quickly. Exceptions are logged and change no decision.
+ * <p>Called before the caller has its answer: of {@code decide} on the thread of the caller, of
+ * {@code decideAsync} on the thread that completes the stage. Other calls may wait for that thread,
+ * so return quickly. Exceptions are logged and change no decision.
  */
 public interface LimiterListener {
   /**

@@ -157,6 +157,15 @@ public final class Rules {
         : named(charges, policy, call);
   }
 
+  /** The single charge of a call, the common case; null if it needs a {@link #plan}. */
+  @Nullable Charge only(Call call, InstantSource clock) {
+    if (call.rules().size() > 1 || call.id() != null || call.intent() != Intent.TAKE) {
+      return null;
+    }
+    String rule = call.rules().get(0);
+    return compiled(rule).only(call.identity(), call.costBy(rule), clock);
+  }
+
   /**
    * The plan of a call with an id. The id is valid for this caller and these rules, costs and
    * intent.

@@ -1,6 +1,7 @@
 package dev.sluice.memory;
 
 import dev.sluice.Balance;
+import dev.sluice.Decision;
 import dev.sluice.Intent;
 import dev.sluice.Lock;
 import dev.sluice.Terms;
@@ -80,9 +81,9 @@ final class Judge {
 
   /**
    * Takes a single charge if it only needs to be counted; null if there is more to do. Nearly every
-   * call takes this path, so it allocates nothing but the numbers.
+   * call takes this path, so it makes nothing but the decision.
    */
-  static long @Nullable [] takeAlone(Charge charge, Row row, long now) {
+  static @Nullable Decision takeAlone(Charge charge, Row row, long now) {
     Terms terms = charge.terms();
     long cost = charge.cost();
     Lock rule = terms.lock();
@@ -98,6 +99,12 @@ final class Judge {
     }
     row.forgetClosed(now);
     row.advance(now);
+    if (kinds.length == 1) {
+      Kind kind = kinds[0];
+      long mark = kind.add(row, now, cost * kind.scale);
+      long remaining = kind.remaining(row.numbers[kind.at]);
+      return Verdict.taken(charge, now, row.given, remaining, kind.resetAfter(row, now), mark);
+    }
     long[] numbers = new long[Verdict.HEAD + Verdict.OF_CHARGE + Verdict.OF_LIMIT * kinds.length];
     numbers[0] = 1;
     numbers[1] = now;
@@ -111,7 +118,7 @@ final class Judge {
       numbers[at + 2] = kind.resetAfter(row, now);
       at += Verdict.OF_LIMIT;
     }
-    return numbers;
+    return Verdict.taken(charge, numbers);
   }
 
   /** Repeats the first verdict on a call that was sent again, with the current balances. */

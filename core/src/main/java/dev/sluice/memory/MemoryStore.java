@@ -24,6 +24,7 @@ import java.time.InstantSource;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.function.BiConsumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -116,25 +117,44 @@ public final class MemoryStore implements Store {
   }
 
   @Override
+  public void take(Plan plan, BiConsumer<@Nullable Decision, @Nullable Throwable> then) {
+    Decision decision;
+    try {
+      decision = decide(plan);
+    } catch (RuntimeException e) {
+      then.accept(null, e);
+      return;
+    }
+    then.accept(decision, null);
+  }
+
+  @Override
   public Decision decide(Charge charge) {
     long now = now();
+    Decision taken = takeAlone(charge, now);
+    return taken == null ? judge(Plan.of(charge), null, now) : taken;
+  }
+
+  private @Nullable Decision takeAlone(Charge charge, long now) {
     Row row = vault.find(charge.rule().name(), charge.identity());
-    if (row != null) {
-      long[] numbers;
-      synchronized (row) {
-        numbers = row.retired ? null : Judge.takeAlone(charge, row, now);
-      }
-      if (numbers != null) {
-        return Verdict.taken(charge, numbers);
-      }
+    if (row == null) {
+      return null;
     }
-    return judge(Plan.of(charge), null, now);
+    synchronized (row) {
+      return row.retired ? null : Judge.takeAlone(charge, row, now);
+    }
   }
 
   @Override
   public Decision decide(Plan plan) {
     CallName name = CallName.of(plan);
-    return name == null ? judge(plan, null, now()) : judgeNamed(plan, name, name.receiptId());
+    if (name != null) {
+      return judgeNamed(plan, name, name.receiptId());
+    }
+    long now = now();
+    boolean alone = plan.intent() == Intent.TAKE && plan.charges().size() == 1;
+    Decision taken = alone ? takeAlone(plan.charges().get(0), now) : null;
+    return taken == null ? judge(plan, null, now) : taken;
   }
 
   /** Decides a plan with a given receipt id. */
@@ -197,11 +217,8 @@ public final class MemoryStore implements Store {
       }
       synchronized (row) {
         if (!row.retired) {
-          long[] numbers = plan.intent() == Intent.TAKE ? Judge.takeAlone(charge, row, now) : null;
-          if (numbers == null) {
-            Form form = forms.of(row, charge.terms());
-            numbers = Judge.judge(plan, new Judge.Case(charge, row, form, now, null), now);
-          }
+          Form form = forms.of(row, charge.terms());
+          long[] numbers = Judge.judge(plan, new Judge.Case(charge, row, form, now, null), now);
           if (row.lock != null || row.isUnused()) {
             monitors.tidy(charge.account(), row);
           }

@@ -2,7 +2,9 @@ package dev.sluice.metrics;
 
 import dev.sluice.Account;
 import dev.sluice.Balance;
+import dev.sluice.Call;
 import dev.sluice.Decision;
+import dev.sluice.Intent;
 import dev.sluice.Rule;
 import dev.sluice.Rules;
 import java.util.ArrayList;
@@ -132,10 +134,13 @@ public final class Metrics {
   }
 
   /**
-   * What {@code Intent.RECORD} could not charge, by rule: for each account, the highest amount over
+   * What {@link Intent#RECORD} could not charge, by rule: for each account, the highest amount over
    * its limits. Usually empty.
    */
-  public static Map<String, Long> uncharged(Decision decision) {
+  public static Map<String, Long> uncharged(Call call, Decision decision) {
+    if (call.intent() != Intent.RECORD) {
+      return Map.of();
+    }
     Map<Account, Long> most = Map.of();
     for (Balance balance : decision.balances()) {
       if (balance.uncharged() > 0) {

@@ -7,13 +7,15 @@ import dev.sluice.Receipt;
 import dev.sluice.Restriction;
 import dev.sluice.Settled;
 import dev.sluice.Settlement;
-import dev.sluice.internal.Answer;
+import dev.sluice.internal.HandedOff;
 import dev.sluice.internal.Stages;
 import dev.sluice.store.ForwardingStore;
 import dev.sluice.store.Plan;
 import dev.sluice.store.Store;
 import java.time.Duration;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.Executor;
+import java.util.function.BiConsumer;
 import org.jspecify.annotations.Nullable;
 
 /** A store that keeps the continuations of callers off the event loop that reads from Redis. */
@@ -21,21 +23,33 @@ public final class OffEventLoop extends ForwardingStore {
   /*
    * A caller that blocks in a continuation of `take` would block the thread that reads the answers
    * of all other callers. A caller that waits in `decide` is only woken up, so that needs no other
-   * thread.
+   * thread. Nor does one that names an executor of its own.
    */
-  private final Handoff handoff;
+  private final Executor executor;
+  private final Runnable closing;
 
-  /** Wraps a store; continuations run on the threads of the handoff. */
-  public OffEventLoop(Store store, Handoff handoff) {
+  /**
+   * Wraps a store.
+   *
+   * @param executor runs continuations
+   * @param closing runs when the store is closed
+   */
+  public OffEventLoop(Store store, Executor executor, Runnable closing) {
     super(store);
-    this.handoff = handoff;
+    this.executor = executor;
+    this.closing = closing;
   }
 
   @Override
   public CompletionStage<Decision> take(Plan plan) {
-    HandedOff<Decision> answer = new HandedOff<>();
+    HandedOff<Decision> answer = new HandedOff<>(executor);
     store.take(plan, answer);
     return answer.asked();
+  }
+
+  @Override
+  public void take(Plan plan, BiConsumer<@Nullable Decision, @Nullable Throwable> then) {
+    store.take(plan, then);
   }
 
   @Override
@@ -76,43 +90,12 @@ public final class OffEventLoop extends ForwardingStore {
   @Override
   public void close() {
     super.close();
-    handoff.close();
+    closing.run();
   }
 
   private <T> CompletionStage<T> handedOff(CompletionStage<T> stage) {
-    HandedOff<T> answer = new HandedOff<>();
+    HandedOff<T> answer = new HandedOff<>(executor);
     Stages.pass(stage, answer);
     return answer.asked();
-  }
-
-  /**
-   * The future that a caller gets. It completes on a handoff thread; at once if the answer is there
-   * before the caller gets the future.
-   */
-  private final class HandedOff<T> extends Answer<T> implements Runnable {
-    private @Nullable Thread asking = Thread.currentThread();
-    private @Nullable T result;
-    private @Nullable Throwable error;
-
-    @Override
-    public void accept(@Nullable T result, @Nullable Throwable error) {
-      this.result = result;
-      this.error = error;
-      if (Thread.currentThread() == asking) {
-        run();
-      } else {
-        handoff.run(this);
-      }
-    }
-
-    @Override
-    public void run() {
-      super.accept(result, error);
-    }
-
-    HandedOff<T> asked() {
-      asking = null;
-      return this;
-    }
   }
 }

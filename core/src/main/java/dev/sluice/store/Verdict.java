@@ -23,7 +23,7 @@ import org.jspecify.annotations.Nullable;
  * <p>Then for each limit of the charge: what remains, how long to wait (-1: for ever), how long
  * until the whole quota is back, the number of the receipt's mark, and what could not be charged.
  */
-public final class Verdict implements Counted {
+public abstract class Verdict implements Taken {
   /** The charge was counted and can be refunded. */
   public static final int TAKEN = 1;
 
@@ -48,20 +48,20 @@ public final class Verdict implements Counted {
   /** The index, among the numbers of a limit, of what could not be charged. */
   public static final int UNCHARGED = 4;
 
-  private final List<Charge> charges;
-  private final long[] numbers;
-  private final long openUntil;
-  private final @Nullable String receiptId;
   private volatile @Nullable List<Balance> balances;
   private @Nullable Receipt receipt;
 
-  private Verdict(
-      List<Charge> charges, long[] numbers, long openUntil, @Nullable String receiptId) {
-    this.charges = charges;
-    this.numbers = numbers;
-    this.openUntil = openUntil;
-    this.receiptId = receiptId;
-  }
+  private Verdict() {}
+
+  abstract List<Charge> charges();
+
+  abstract long[] numbers();
+
+  /** Until when a reservation is open, or 0. */
+  abstract long openUntil();
+
+  /** The id of the receipt; null to make one. */
+  abstract @Nullable String receiptId();
 
   /** How many numbers a plan's verdict has. */
   public static int size(Plan plan) {
@@ -78,24 +78,41 @@ public final class Verdict implements Counted {
    * @param receiptId the id of the receipt; null to make one
    */
   public static Decision decision(Plan plan, long[] numbers, @Nullable String receiptId) {
-    if (numbers[0] != 1) {
-      return new Decision.Denied(balances(plan.charges(), numbers));
-    }
     boolean reserves = plan.intent() == Intent.RESERVE;
     long openUntil = reserves ? numbers[1] + Durations.micros(plan.hold()) : 0;
-    return Decision.Allowed.of(new Verdict(plan.charges(), numbers, openUntil, receiptId));
+    Verdict verdict = new Whole(plan.charges(), numbers, openUntil, receiptId);
+    return numbers[0] == 1 ? Decision.Allowed.of(verdict) : Decision.Denied.of(verdict);
   }
 
   /** The decision on a single charge that was taken. */
   public static Decision taken(Charge charge, long[] numbers) {
-    return Decision.Allowed.of(new Verdict(List.of(charge), numbers, 0, null));
+    return Decision.Allowed.of(new Whole(List.of(charge), numbers, 0, null));
   }
 
-  /** Whether the account of any charge is locked. */
-  public boolean mentionsLock() {
+  /**
+   * The decision on a single charge with one limit that was taken, while its account is not locked:
+   * the common case.
+   */
+  public static Decision taken(
+      Charge charge, long now, long given, long remaining, long resetAfter, long mark) {
+    return Decision.Allowed.of(new Plain(charge, now, given, remaining, resetAfter, mark));
+  }
+
+  /** Whether the account of any charge is locked, also one of a rule in shadow mode. */
+  public final boolean mentionsLock() {
+    return anyLock(false);
+  }
+
+  @Override
+  public final boolean locked() {
+    return anyLock(true);
+  }
+
+  boolean anyLock(boolean enforced) {
+    long[] numbers = numbers();
     int at = HEAD;
-    for (Charge charge : charges) {
-      if (numbers[at + 1] != 0) {
+    for (Charge charge : charges()) {
+      if (numbers[at + 1] != 0 && (charge.enforced() || !enforced)) {
         return true;
       }
       at += OF_CHARGE + OF_LIMIT * charge.terms().limits().size();
@@ -104,10 +121,21 @@ public final class Verdict implements Counted {
   }
 
   @Override
-  public List<Balance> balances() {
+  public final @Nullable Limit decidingLimit() {
+    if (charges().size() == 1) {
+      Charge only = charges().get(0);
+      if (only.enforced() && only.terms().limits().size() == 1) {
+        return only.terms().limits().get(0);
+      }
+    }
+    return Taken.super.decidingLimit();
+  }
+
+  @Override
+  public final List<Balance> balances() {
     List<Balance> known = balances;
     if (known == null) {
-      known = balances(charges, numbers);
+      known = balances(charges(), numbers());
       balances = known;
     }
     return known;
@@ -138,12 +166,12 @@ public final class Verdict implements Counted {
   }
 
   @Override
-  public Decision.CountedBy countedBy() {
+  public final Decision.CountedBy countedBy() {
     return Decision.CountedBy.STORE;
   }
 
   @Override
-  public synchronized Receipt receipt() {
+  public final synchronized Receipt receipt() {
     Receipt known = receipt;
     if (known == null) {
       known = taken();
@@ -153,6 +181,8 @@ public final class Verdict implements Counted {
   }
 
   private Receipt taken() {
+    List<Charge> charges = charges();
+    long[] numbers = numbers();
     List<Receipt.Entry> entries = new ArrayList<>(charges.size());
     int at = HEAD;
     for (Charge charge : charges) {
@@ -177,7 +207,86 @@ public final class Verdict implements Counted {
                 false));
       }
     }
-    String id = receiptId == null ? CallName.madeId() : receiptId;
-    return new Receipt(id, numbers[1], openUntil, entries, "");
+    String id = receiptId();
+    return new Receipt(id == null ? CallName.madeId() : id, numbers[1], openUntil(), entries, "");
+  }
+
+  /** All numbers. */
+  private static final class Whole extends Verdict {
+    private final List<Charge> charges;
+    private final long[] numbers;
+    private final long openUntil;
+    private final @Nullable String receiptId;
+
+    Whole(List<Charge> charges, long[] numbers, long openUntil, @Nullable String receiptId) {
+      this.charges = charges;
+      this.numbers = numbers;
+      this.openUntil = openUntil;
+      this.receiptId = receiptId;
+    }
+
+    @Override
+    List<Charge> charges() {
+      return charges;
+    }
+
+    @Override
+    long[] numbers() {
+      return numbers;
+    }
+
+    @Override
+    long openUntil() {
+      return openUntil;
+    }
+
+    @Override
+    @Nullable String receiptId() {
+      return receiptId;
+    }
+  }
+
+  /** Only the numbers that differ between calls that were plainly taken, so that few are kept. */
+  private static final class Plain extends Verdict {
+    private final Charge charge;
+    private final long now;
+    private final long given;
+    private final long remaining;
+    private final long resetAfter;
+    private final long mark;
+
+    Plain(Charge charge, long now, long given, long remaining, long resetAfter, long mark) {
+      this.charge = charge;
+      this.now = now;
+      this.given = given;
+      this.remaining = remaining;
+      this.resetAfter = resetAfter;
+      this.mark = mark;
+    }
+
+    @Override
+    List<Charge> charges() {
+      return List.of(charge);
+    }
+
+    @Override
+    long[] numbers() {
+      return new long[] {1, now, TAKEN, 0, now, given, remaining, 0, resetAfter, mark, 0};
+    }
+
+    @Override
+    boolean anyLock(boolean enforced) {
+      return false;
+    }
+
+    @Override
+    long openUntil() {
+      return 0;
+    }
+
+    @Override
+    @Nullable String receiptId() {
+      return null;
+    }
   }
 }

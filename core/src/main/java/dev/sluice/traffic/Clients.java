@@ -1,6 +1,7 @@
 package dev.sluice.traffic;
 
 import dev.sluice.Balance;
+import dev.sluice.Call;
 import dev.sluice.Decision;
 import java.util.ArrayList;
 import java.util.LinkedHashSet;
@@ -19,7 +20,7 @@ final class Clients {
    * A client is the identity of an account, as the store keeps it: secret values are hashed.
    *
    * Deciding threads only put samples into a bounded buffer, as they are. One background thread makes
-   * texts of their identities and moves them to a sketch of frequent items. Above SAMPLES an interval,
+   * balances and texts of their identities, and moves them to a sketch of frequent items. Above SAMPLES an interval,
    * one call in `every` is sampled, and counts `every` times. If a burst fills the buffer before
    * `every` has followed, the rest is not sampled.
    *
@@ -36,13 +37,14 @@ final class Clients {
   static final int SHARED = 200;
   static final int LONGEST = 2_048;
   private static final int MOST_HELD = 2 * 1024 * 1024; // characters
-  private static final int BALANCE_SIZE = 64; // beside its facets
+  private static final int SAMPLE_SIZE = 64; // of a rule, beside the facets of the caller
   private static final int INTERVALS = 150; // of two seconds
 
   private final ArrayBlockingQueue<Sample> buffer = new ArrayBlockingQueue<>(SAMPLES);
   private final AtomicInteger held = new AtomicInteger();
   private final LongAdder calls = new LongAdder();
   private volatile int every = 1;
+  private volatile boolean full;
 
   // Used by the background thread.
   private ItemsSketch<String> current = new ItemsSketch<>(SKETCH_SIZE);
@@ -50,8 +52,8 @@ final class Clients {
   private long counted;
   private int intervals;
 
-  /** The balances of one call, for how many calls it stands, and how much it holds. */
-  private record Sample(List<Balance> balances, int weight, int size) {}
+  /** The decision on a call, for how many calls it stands, and how much it holds. */
+  private record Sample(Decision decision, int weight, int size) {}
 
   /**
    * A client.
@@ -62,27 +64,21 @@ final class Clients {
   record Client(String identity, long calls, long error) {}
 
   /** Counts a call. Cheap, for deciding threads. */
-  void add(Decision decision) {
+  void add(Call call, Decision decision) {
     calls.increment();
     int weight = every;
-    if (weight == 1 || ThreadLocalRandom.current().nextInt(weight) == 0) {
-      int size = size(decision.balances());
-      if (held.addAndGet(size) > MOST_HELD
-          || !buffer.offer(new Sample(decision.balances(), weight, size))) {
+    if (!full && (weight == 1 || ThreadLocalRandom.current().nextInt(weight) == 0)) {
+      int size = call.rules().size() * SAMPLE_SIZE + call.identity().length();
+      if (held.addAndGet(size) > MOST_HELD || !buffer.offer(new Sample(decision, weight, size))) {
         held.addAndGet(-size);
+        full = true;
       }
     }
   }
 
-  private static int size(List<Balance> balances) {
-    int size = 0;
-    for (Balance balance : balances) {
-      size += BALANCE_SIZE;
-      for (String value : balance.account().identity().facets().values()) {
-        size += value.length();
-      }
-    }
-    return size;
+  /** The number of calls. */
+  long calls() {
+    return calls.sum();
   }
 
   private static Set<String> identities(List<Balance> balances) {
@@ -102,12 +98,13 @@ final class Clients {
     buffer.drainTo(samples);
     for (Sample sample : samples) {
       held.addAndGet(-sample.size);
-      for (String identity : identities(sample.balances)) {
+      for (String identity : identities(sample.decision.balances())) {
         if (identity.length() <= LONGEST) {
           current.update(identity, sample.weight);
         }
       }
     }
+    full = false;
     long sum = calls.sum();
     every = (int) Math.min(Integer.MAX_VALUE, Math.max(1, (sum - counted) / SAMPLES + 1));
     counted = sum;

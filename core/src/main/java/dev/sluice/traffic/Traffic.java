@@ -1,11 +1,12 @@
 package dev.sluice.traffic;
 
-import dev.sluice.Balance;
 import dev.sluice.Call;
 import dev.sluice.Decision;
+import dev.sluice.Limit;
 import dev.sluice.LimiterListener;
 import dev.sluice.Rules;
 import dev.sluice.internal.Percent;
+import dev.sluice.metrics.Counters;
 import dev.sluice.metrics.Metrics;
 import dev.sluice.store.StoreException;
 import java.security.SecureRandom;
@@ -51,9 +52,11 @@ public final class Traffic implements LimiterListener {
   private final InstantSource clock;
   private final String node;
   private final Map<Metrics.Count, LongAdder> counts = new ConcurrentHashMap<>();
+  private final Counters<LongAdder> counters = new Counters<>(this::counter);
   private final Map<String, Boolean> rules = new ConcurrentHashMap<>();
   private final AtomicInteger namesLength = new AtomicInteger();
   private final Map<LimitName, LongAdder> limits = new ConcurrentHashMap<>();
+  private final Map<String, Map<Limit, LongAdder>> limitsOfRules = new ConcurrentHashMap<>();
   private final Map<String, LongAdder> faults = new ConcurrentHashMap<>();
   private final LongAdder failed = new LongAdder();
   private final Latency latency = new Latency();
@@ -69,7 +72,6 @@ public final class Traffic implements LimiterListener {
 
   // Used by the background thread.
   private long refusedBefore;
-  private final LongAdder refusedCalls = new LongAdder();
 
   /** A limit of a rule. */
   record LimitName(String rule, String limit) {}
@@ -93,35 +95,48 @@ public final class Traffic implements LimiterListener {
   @Override
   public void decided(Rules rules, Call call, Decision decision, long nanos) {
     latency.record(nanos);
-    for (Metrics.Count count : Metrics.counts(rules, call.rules(), decision)) {
-      count(count);
-    }
-    busiest.add(decision);
+    counters.of(rules, call, decision, LongAdder::increment);
+    busiest.add(call, decision);
     if (!decision.allowed()) {
-      refused(decision);
+      refused.add(call, decision);
+    }
+    if (decision instanceof Decision.Denied denied) {
+      denied(call, denied);
     }
   }
 
-  private void refused(Decision decision) {
-    refusedCalls.increment();
-    refused.add(decision);
-    Balance deciding = decision.deciding().orElse(null);
-    if (deciding != null) {
-      limit(deciding).increment();
-      if (watched) {
-        sample(decision);
+  private void denied(Call call, Decision.Denied denied) {
+    if (call.rules().size() == 1) {
+      Limit limit = denied.counted().decidingLimit();
+      if (limit != null) {
+        limit(call.rules().get(0), limit).increment();
       }
+    } else {
+      denied
+          .deciding()
+          .ifPresent(balance -> limit(balance.account().rule(), balance.limit()).increment());
+    }
+    if (watched) {
+      sample(denied);
     }
   }
 
-  private LongAdder limit(Balance deciding) {
-    LimitName name = new LimitName(known(deciding.account().rule()), deciding.limit().toString());
-    LongAdder found = limits.get(name);
+  /** The counter of a limit; of one that denied before it is found without making its text. */
+  private LongAdder limit(String rule, Limit limit) {
+    Map<Limit, LongAdder> ofRule = limitsOfRules.get(rule);
+    LongAdder found = ofRule == null ? null : ofRule.get(limit);
     if (found != null) {
       return found;
     }
-    LimitName counted = limits.size() < MOST_LIMITS ? name : new LimitName(OTHER, OTHER);
-    return limits.computeIfAbsent(counted, unknown -> new LongAdder());
+    LimitName name = new LimitName(known(rule), limit.toString());
+    boolean isKnown = limits.containsKey(name) || limits.size() < MOST_LIMITS;
+    LongAdder made =
+        limits.computeIfAbsent(
+            isKnown ? name : new LimitName(OTHER, OTHER), unknown -> new LongAdder());
+    if (isKnown && name.rule.equals(rule)) {
+      limitsOfRules.computeIfAbsent(rule, unknown -> new ConcurrentHashMap<>()).put(limit, made);
+    }
+    return made;
   }
 
   /** Keeps about 50 refusals of each second, at most. */
@@ -140,19 +155,15 @@ public final class Traffic implements LimiterListener {
     }
   }
 
-  private void count(Metrics.Count count) {
+  private LongAdder counter(Metrics.Count count) {
     LongAdder found = counts.get(count);
-    if (found == null) {
-      Metrics.Count bounded =
-          new Metrics.Count(
-              count.meter(),
-              known(count.rule()),
-              count.outcome(),
-              count.countedBy(),
-              count.locked());
-      found = counts.computeIfAbsent(bounded, unknown -> new LongAdder());
+    if (found != null) {
+      return found;
     }
-    found.increment();
+    Metrics.Count bounded =
+        new Metrics.Count(
+            count.meter(), known(count.rule()), count.outcome(), count.countedBy(), count.locked());
+    return counts.computeIfAbsent(bounded, unknown -> new LongAdder());
   }
 
   private String known(String rule) {
@@ -190,7 +201,7 @@ public final class Traffic implements LimiterListener {
   void turn() {
     busiest.drain();
     refused.drain();
-    long sum = refusedCalls.sum();
+    long sum = refused.calls();
     refusalEvery = (int) Math.max(1, (sum - refusedBefore) / (2 * REFUSALS_A_SECOND));
     refusedBefore = sum;
   }

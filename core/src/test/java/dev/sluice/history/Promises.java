@@ -1,6 +1,7 @@
 package dev.sluice.history;
 
 import dev.sluice.Account;
+import dev.sluice.Balance;
 import dev.sluice.Call;
 import dev.sluice.Decision;
 import dev.sluice.Identity;
@@ -15,6 +16,7 @@ import dev.sluice.Settlement;
 import dev.sluice.contract.MovableClock;
 import dev.sluice.internal.Durations;
 import dev.sluice.store.Charge;
+import dev.sluice.store.Counted;
 import dev.sluice.store.Plan;
 import dev.sluice.store.Store;
 import java.time.InstantSource;
@@ -137,6 +139,9 @@ final class Promises {
     if (!kept) {
       fail(i, "retryAfter promised " + ask.promise() + ", answered " + decision);
     }
+    if (!isCountedAsItsBalancesSay(decision)) {
+      fail(i, "counted otherwise than its balances say: " + decision);
+    }
     List<Charge> charges = plan(ask).charges();
     if (!decision.allowed()) {
       if (history.isPlain() && charges.stream().noneMatch(c -> overdrawn(ask, c))) {
@@ -152,6 +157,17 @@ final class Promises {
         count(i, ask, charge);
       }
     }
+  }
+
+  /** Listeners count decisions without making balances. */
+  private static boolean isCountedAsItsBalancesSay(Decision decision) {
+    Counted counted =
+        decision instanceof Decision.Allowed allowed
+            ? allowed.counted()
+            : ((Decision.Denied) decision).counted();
+    Limit deciding = Balance.deciding(decision.balances()).map(Balance::limit).orElse(null);
+    return counted.locked() == decision.restrictedUntil().isPresent()
+        && Objects.equals(counted.decidingLimit(), deciding);
   }
 
   private boolean overdrawn(Step.Ask ask, Charge charge) {

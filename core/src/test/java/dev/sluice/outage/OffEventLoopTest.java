@@ -38,7 +38,7 @@ class OffEventLoopTest {
         }
       };
 
-  private final Store wrapped = new OffEventLoop(store, handoff);
+  private final Store wrapped = new OffEventLoop(store, handoff::run, handoff::close);
 
   @AfterEach
   void close() {

@@ -8,16 +8,25 @@ import dev.sluice.Decision;
 import dev.sluice.Identity;
 import dev.sluice.Limit;
 import dev.sluice.Limiter;
+import dev.sluice.LimiterListener;
 import dev.sluice.Rule;
+import dev.sluice.RuleSource;
 import dev.sluice.Rules;
 import dev.sluice.redis.testing.Crowd;
 import dev.sluice.redis.testing.RedisProcess;
 import dev.sluice.redis.testing.RedisServers;
+import dev.sluice.store.Store;
 import java.time.Duration;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Supplier;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 
@@ -91,6 +100,62 @@ class ContinuationIT {
         assertThat(thread.get(10, TimeUnit.SECONDS)).doesNotContain("lettuce", "epoll", "nio");
       }
     }
+  }
+
+  @Test
+  void callerNamesWhereItContinues() throws Exception {
+    RedisProcess server = RedisServers.single(newest());
+    Set<String> heard = ConcurrentHashMap.newKeySet();
+    LimiterListener listener =
+        (rules, call, decision, nanos) -> heard.add(Thread.currentThread().getName());
+    Store store = RedisStore.connect(server.uri());
+    ExecutorService loop = Executors.newSingleThreadExecutor(task -> new Thread(task, "loop"));
+    try (Limiter limiter =
+        Limiter.builder(store, RuleSource.fixed(RULES)).listener(listener).owning().build()) {
+      for (int i = 0; i < 100; i++) {
+        Call call = Call.of("r", member(i));
+
+        assertThat(thread(loop, () -> limiter.decideAsync(call, RULES, loop))).isEqualTo("loop");
+      }
+      assertThat(heard).containsExactly("loop");
+
+      loop.shutdown();
+      assertThat(limiter.decideAsync(Call.of("r", member(1)), RULES, loop).toCompletableFuture())
+          .as("an executor that was shut down leaves no caller without its answer")
+          .succeedsWithin(Duration.ofSeconds(10));
+    } finally {
+      loop.shutdownNow();
+    }
+  }
+
+  @Test
+  void storeAnswersOnTheExecutorThatItIsGiven() throws Exception {
+    RedisProcess server = RedisServers.single(newest());
+    ExecutorService loop = Executors.newSingleThreadExecutor(task -> new Thread(task, "loop"));
+    try (Limiter limiter =
+        Limiter.owning(RedisStore.builder(server.uri()).answersOn(loop).build(), RULES)) {
+      for (int i = 0; i < 50; i++) {
+        Identity member = member(i);
+
+        assertThat(thread(loop, () -> limiter.decideAsync("r", member))).isEqualTo("loop");
+      }
+    } finally {
+      loop.shutdownNow();
+    }
+  }
+
+  /** The name of the thread on which an answer is continued that this executor completes. */
+  private static String thread(ExecutorService loop, Supplier<CompletionStage<?>> asking)
+      throws Exception {
+    CountDownLatch chained = new CountDownLatch(1);
+    loop.execute(() -> await(chained)); // nothing completes before the continuation is chained
+    CompletableFuture<String> thread = new CompletableFuture<>();
+    CompletionStage<?> unused =
+        asking
+            .get()
+            .whenComplete((done, error) -> thread.complete(Thread.currentThread().getName()));
+    chained.countDown();
+    return thread.get(10, TimeUnit.SECONDS);
   }
 
   private static void await(CountDownLatch latch) {

@@ -161,18 +161,21 @@ public final class CheckRequest {
   public static Identity identity(
       Map<String, String> given, RequestFacets known, List<String> errors) {
     Map<String, String> canonical = new LinkedHashMap<>();
+    Identity last = Identity.none();
     int before = errors.size();
-    given.forEach(
-        (name, value) -> {
-          try {
-            String form = known.canonical(name, value);
-            Identity.of(name, form);
-            canonical.put(name, form);
-          } catch (IllegalArgumentException e) {
-            errors.add(String.valueOf(e.getMessage()));
-          }
-        });
-    return errors.size() == before ? Identity.of(canonical) : SOMEBODY;
+    for (Map.Entry<String, String> facet : given.entrySet()) {
+      try {
+        String form = known.canonical(facet.getKey(), facet.getValue());
+        last = Identity.of(facet.getKey(), form);
+        canonical.put(facet.getKey(), form);
+      } catch (IllegalArgumentException e) {
+        errors.add(String.valueOf(e.getMessage()));
+      }
+    }
+    if (errors.size() > before) {
+      return SOMEBODY;
+    }
+    return canonical.size() == 1 ? last : Identity.of(canonical);
   }
 
   /**

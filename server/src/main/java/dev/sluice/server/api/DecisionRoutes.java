@@ -13,6 +13,7 @@ import com.linecorp.armeria.server.ServiceRequestContext;
 import dev.sluice.Call;
 import dev.sluice.Decision;
 import dev.sluice.Identity;
+import dev.sluice.Rules;
 import dev.sluice.Settled;
 import dev.sluice.http.HttpAnswer;
 import dev.sluice.http.RequestFacets;
@@ -39,19 +40,23 @@ public final class DecisionRoutes {
 
   /** {@code POST /v1/check}. */
   public HttpResponse check(ServiceRequestContext ctx, HttpRequest request) {
-    return HttpResponse.of(body(request).thenCompose(this::check));
+    return HttpResponse.of(body(request).thenCompose(body -> check(ctx, body)));
   }
 
   private CompletableFuture<byte[]> body(HttpRequest request) {
     return Body.read(request, settings.mostRequestBytes());
   }
 
-  private CompletionStage<HttpResponse> check(byte[] body) {
+  private CompletionStage<HttpResponse> check(ServiceRequestContext ctx, byte[] body) {
     RequestFacets facets = edge.facets();
     CheckRequest.Check check = CheckRequest.parse(body, facets);
-    return edge.limiter()
-        .decideAsync(check.call(), facets.rules())
+    return decide(ctx, check.call(), facets.rules())
         .thenApply(decision -> checked(decision, check.receipt()));
+  }
+
+  /** The answer is written on the event loop of its request, so it is made there, too. */
+  private CompletionStage<Decision> decide(ServiceRequestContext ctx, Call call, Rules rules) {
+    return edge.limiter().decideAsync(call, rules, ctx.eventLoop().withoutContext());
   }
 
   private HttpResponse checked(Decision decision, boolean wantsReceipt) {
@@ -89,8 +94,7 @@ public final class DecisionRoutes {
     CheckRequest.checkKnown(rules, facets.rules());
     Identity identity = facets.identity(rules, CallerFacets.parts(ctx));
     Body.drop(request);
-    CompletionStage<Decision> decision =
-        edge.limiter().decideAsync(Call.of(rules, identity), facets.rules());
+    CompletionStage<Decision> decision = decide(ctx, Call.of(rules, identity), facets.rules());
     boolean head = ctx.method() == HttpMethod.HEAD;
     return HttpResponse.of(decision.thenApply(decided -> gated(decided, head)));
   }

@@ -8,6 +8,7 @@ import dev.sluice.Receipt;
 import dev.sluice.Rule;
 import dev.sluice.Rules;
 import dev.sluice.Settled;
+import dev.sluice.metrics.Counters;
 import dev.sluice.metrics.Metrics;
 import dev.sluice.store.Store;
 import dev.sluice.store.StoreException;
@@ -41,7 +42,7 @@ public final class Meters implements LimiterListener {
 
   private final PrometheusMeterRegistry registry =
       new PrometheusMeterRegistry(PrometheusConfig.DEFAULT);
-  private final Map<Metrics.Count, Counter> decisions = new ConcurrentHashMap<>();
+  private final Counters<Counter> decisions = new Counters<>(this::counter);
   private final Map<CallTags, Timer> calls = new ConcurrentHashMap<>();
   private final Map<String, Counter> uncharged = new ConcurrentHashMap<>();
   private final Counter overloads;
@@ -126,9 +127,7 @@ public final class Meters implements LimiterListener {
   public void decided(Rules rules, Call call, Decision decision, long nanos) {
     Decision.CountedBy by = decision.countedBy();
     took(Metrics.outcome(decision), Metrics.countedBy(by), nanos);
-    for (Metrics.Count count : Metrics.counts(rules, call.rules(), decision)) {
-      counter(count).increment();
-    }
+    decisions.of(rules, call, decision, Counter::increment);
     if (by == Decision.CountedBy.LOCAL || by == Decision.CountedBy.NOBODY) {
       long now = System.nanoTime();
       lastDegradedNanos.set(now);
@@ -137,7 +136,7 @@ public final class Meters implements LimiterListener {
         degradedSeconds.increment();
       }
     }
-    Metrics.uncharged(decision).forEach(this::countUncharged);
+    Metrics.uncharged(call, decision).forEach(this::countUncharged);
   }
 
   /** Counts a call that ended without a decision. */
@@ -216,19 +215,16 @@ public final class Meters implements LimiterListener {
   }
 
   private Counter counter(Metrics.Count count) {
-    return decisions.computeIfAbsent(
-        count,
-        unknown ->
-            Counter.builder(count.meter())
-                .description(
-                    count.meter().equals(Metrics.DECISIONS)
-                        ? "Decisions by rule, outcome and where they were counted"
-                        : "Decisions that rules in shadow mode would have made")
-                .tag(Metrics.RULE, count.rule())
-                .tag(Metrics.OUTCOME, count.outcome())
-                .tag(Metrics.COUNTED_BY, count.countedBy())
-                .tag(Metrics.LOCKED, String.valueOf(count.locked()))
-                .register(registry));
+    return Counter.builder(count.meter())
+        .description(
+            count.meter().equals(Metrics.DECISIONS)
+                ? "Decisions by rule, outcome and where they were counted"
+                : "Decisions that rules in shadow mode would have made")
+        .tag(Metrics.RULE, count.rule())
+        .tag(Metrics.OUTCOME, count.outcome())
+        .tag(Metrics.COUNTED_BY, count.countedBy())
+        .tag(Metrics.LOCKED, String.valueOf(count.locked()))
+        .register(registry);
   }
 
   /** Creates the counters of rules without calls, so that they read 0. */

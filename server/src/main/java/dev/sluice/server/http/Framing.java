@@ -110,12 +110,11 @@ public final class Framing extends ByteToMessageDecoder {
         var unused = ctx.close();
         return;
       }
-      if (message instanceof HttpRequest request) {
+      if (message instanceof HttpRequest request
+          && request.headers().contains(HttpHeaderNames.TRANSFER_ENCODING)) {
         List<String> codings = request.headers().getAll(HttpHeaderNames.TRANSFER_ENCODING);
         boolean known =
-            codings.isEmpty()
-                || (codings.size() == 1
-                    && HttpHeaderValues.CHUNKED.contentEqualsIgnoreCase(codings.get(0)));
+            codings.size() == 1 && HttpHeaderValues.CHUNKED.contentEqualsIgnoreCase(codings.get(0));
         if (!known) {
           refused = true;
           request.setDecoderResult(DecoderResult.failure(new UnknownCoding(codings)));

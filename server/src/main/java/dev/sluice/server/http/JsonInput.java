@@ -31,6 +31,7 @@ public final class JsonInput {
   private final Set<String> seen = new LinkedHashSet<>();
   private final JsonParser json;
 
+  private @Nullable String within; // the object whose members are read now
   private boolean tooLarge;
 
   private JsonInput(JsonParser json) {
@@ -148,7 +149,12 @@ public final class JsonInput {
 
   private void tooLarge(String name, String found, String expected) {
     tooLarge = true;
-    error("%s: %s (expected: %s)".formatted(name, found, expected));
+    mistake(name, found, expected);
+  }
+
+  private void mistake(String name, String found, String expected) {
+    String where = within == null ? name : path(within, name);
+    error("%s: %s (expected: %s)".formatted(where, found, expected));
   }
 
   /** A string of at most so many characters; otherwise an error, and null. */
@@ -184,7 +190,7 @@ public final class JsonInput {
     boolean fits = json.getNumberType() != JsonParser.NumberType.BIG_INTEGER;
     long value = fits ? json.getLongValue() : -1;
     if (value < 0 || value > Limit.LARGEST) {
-      error("%s: %s (expected: %s)".formatted(name, shortened(json.getText()), expected));
+      mistake(name, shortened(json.getText()), expected);
       return null;
     }
     return value;
@@ -221,7 +227,8 @@ public final class JsonInput {
   /** An object of at most {@code most} strings; otherwise errors, and null. */
   public @Nullable Map<String, String> texts(String name, int most, int longestName, int longest)
       throws IOException {
-    return object(name, "an object of strings", most, longestName, path -> string(path, longest));
+    return object(
+        name, "an object of strings", most, longestName, member -> string(member, longest));
   }
 
   /** An object of at most {@code most} whole numbers; otherwise errors, and null. */
@@ -233,7 +240,7 @@ public final class JsonInput {
   /** Reads a value; if it is not as wanted, that is an error, and null. */
   @FunctionalInterface
   private interface Value<T> {
-    @Nullable T read(String path) throws IOException;
+    @Nullable T read(String name) throws IOException;
   }
 
   private <T> @Nullable Map<String, T> object(
@@ -245,6 +252,7 @@ public final class JsonInput {
     Map<String, T> values = new LinkedHashMap<>();
     int before = errors.size();
     int count = 0;
+    within = name;
     while (json.nextToken() == JsonToken.FIELD_NAME) {
       String member = json.currentName();
       json.nextToken();
@@ -254,15 +262,16 @@ public final class JsonInput {
       }
       if (member.length() > longestName) {
         tooLarge(
-            path(name, member),
+            member,
             "a name of %,d characters".formatted(member.length()),
             "at most %,d".formatted(longestName));
       }
-      T value = reader.read(path(name, member));
+      T value = reader.read(member);
       if (value != null && values.put(member, value) != null) {
         error(path(name, member) + ": there twice (expected: once)");
       }
     }
+    within = null;
     if (count > most) {
       tooLarge(name, "%,d members".formatted(count), "at most %,d".formatted(most));
     }
@@ -317,6 +326,6 @@ public final class JsonInput {
           default -> json.getText();
         };
     json.skipChildren();
-    error("%s: %s (expected: %s)".formatted(name, found, expected));
+    mistake(name, found, expected);
   }
 }

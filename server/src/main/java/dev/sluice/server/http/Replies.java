@@ -58,6 +58,7 @@ public final class Replies {
     ResponseHeaders headers =
         ResponseHeaders.builder(status)
             .contentType(type)
+            .contentLength(bytes.length) // otherwise Armeria copies the headers to add it
             .add(HttpHeaderNames.CACHE_CONTROL, "no-store")
             .build();
     return HttpResponse.of(headers, HttpData.wrap(bytes));

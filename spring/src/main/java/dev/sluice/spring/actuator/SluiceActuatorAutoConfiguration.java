@@ -1,6 +1,10 @@
 package dev.sluice.spring.actuator;
 
+import dev.sluice.Call;
+import dev.sluice.Decision;
 import dev.sluice.Limiter;
+import dev.sluice.Rules;
+import dev.sluice.metrics.Counters;
 import dev.sluice.metrics.Metrics;
 import dev.sluice.spring.SluiceProperties;
 import dev.sluice.spring.boot.SluiceAutoConfiguration;
@@ -12,9 +16,7 @@ import io.micrometer.core.instrument.FunctionCounter;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.observation.DefaultMeterObservationHandler;
 import io.micrometer.observation.ObservationRegistry;
-import java.util.List;
-import java.util.Map;
-import java.util.concurrent.ConcurrentHashMap;
+import java.util.Objects;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.beans.factory.SmartInitializingSingleton;
 import org.springframework.boot.actuate.autoconfigure.endpoint.condition.ConditionalOnAvailableEndpoint;
@@ -68,11 +70,12 @@ public class SluiceActuatorAutoConfiguration {
   }
 
   /** Counts in the registry; does nothing if there is none, or several without a primary one. */
-  private record RegisteredMeters(
-      SingletonSupplier<MeterRegistry> registry, Map<Metrics.Count, Counter> decisions)
-      implements SluiceAutoConfiguration.Meters {
+  private static final class RegisteredMeters implements SluiceAutoConfiguration.Meters {
+    private final SingletonSupplier<MeterRegistry> registry;
+    private final Counters<Counter> decisions = new Counters<>(this::counter);
+
     RegisteredMeters(SingletonSupplier<MeterRegistry> registry) {
-      this(registry, new ConcurrentHashMap<>());
+      this.registry = registry;
     }
 
     @Override
@@ -93,17 +96,15 @@ public class SluiceActuatorAutoConfiguration {
     }
 
     @Override
-    public void countDecisions(List<Metrics.Count> counts) {
-      MeterRegistry known = registry.get();
-      if (known != null) {
-        for (Metrics.Count count : counts) {
-          decisions.computeIfAbsent(count, missing -> counter(known, missing)).increment();
-        }
+    public void countDecision(Rules rules, Call call, Decision decision) {
+      if (registry.get() != null) {
+        decisions.of(rules, call, decision, Counter::increment);
       }
     }
 
-    private static Counter counter(MeterRegistry registry, Metrics.Count count) {
-      return registry.counter(
+    private Counter counter(Metrics.Count count) {
+      MeterRegistry known = Objects.requireNonNull(registry.get());
+      return known.counter(
           count.meter(),
           Metrics.RULE,
           count.rule(),

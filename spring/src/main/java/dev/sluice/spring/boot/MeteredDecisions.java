@@ -12,8 +12,8 @@ import dev.sluice.metrics.Metrics;
 record MeteredDecisions(SluiceAutoConfiguration.Meters meters) implements LimiterListener {
   @Override
   public void decided(Rules rules, Call call, Decision decision, long nanos) {
-    meters.countDecisions(Metrics.counts(rules, call.rules(), decision));
-    Metrics.uncharged(decision).forEach(meters::countUncharged);
+    meters.countDecision(rules, call, decision);
+    Metrics.uncharged(call, decision).forEach(meters::countUncharged);
   }
 
   @Override

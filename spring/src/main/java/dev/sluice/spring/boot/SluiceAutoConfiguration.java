@@ -1,11 +1,13 @@
 package dev.sluice.spring.boot;
 
+import dev.sluice.Call;
+import dev.sluice.Decision;
 import dev.sluice.Limiter;
 import dev.sluice.LimiterListener;
 import dev.sluice.RuleSource;
+import dev.sluice.Rules;
 import dev.sluice.http.ClientAddress;
 import dev.sluice.http.HeaderProfile;
-import dev.sluice.metrics.Metrics;
 import dev.sluice.spring.FacetResolver;
 import dev.sluice.spring.RefusalBody;
 import dev.sluice.spring.SluiceProperties;
@@ -17,6 +19,7 @@ import dev.sluice.spring.method.Expressions;
 import dev.sluice.spring.method.RateLimitAdvice;
 import dev.sluice.spring.method.RateLimitAdvisor;
 import dev.sluice.spring.mvc.ServletEdge;
+import dev.sluice.spring.peer.PeerSetup;
 import dev.sluice.spring.webflux.ReactiveEdge;
 import dev.sluice.store.Store;
 import io.micrometer.observation.ObservationRegistry;
@@ -32,11 +35,13 @@ import org.springframework.beans.factory.config.BeanDefinition;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.beans.factory.support.BeanDefinitionRegistry;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnProperty;
 import org.springframework.boot.context.properties.EnableConfigurationProperties;
 import org.springframework.boot.context.properties.bind.Bindable;
 import org.springframework.boot.context.properties.bind.Binder;
+import org.springframework.boot.web.server.WebServerFactoryCustomizer;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.ConditionContext;
 import org.springframework.context.annotation.Conditional;
@@ -76,7 +81,7 @@ public class SluiceAutoConfiguration {
   /** Everything that does not depend on the web. */
   @Configuration(proxyBeanMethods = false)
   @ConditionalOnProperty(name = "sluice.enabled", havingValue = "true", matchIfMissing = true)
-  @Import(Proxies.class)
+  @Import({Proxies.class, EmbeddedServer.class})
   public static class Active {
     @Bean
     @ConditionalOnMissingBean
@@ -195,6 +200,16 @@ public class SluiceAutoConfiguration {
     }
   }
 
+  /** For a web server that Spring Boot starts. */
+  @Configuration(proxyBeanMethods = false)
+  @ConditionalOnClass(WebServerFactoryCustomizer.class)
+  static class EmbeddedServer {
+    @Bean
+    PeerSetup sluicePeerSetup() {
+      return new PeerSetup();
+    }
+  }
+
   /** Whether {@code sluice.login} is set. */
   static final class OnLogin implements org.springframework.context.annotation.Condition {
     @Override
@@ -228,7 +243,7 @@ public class SluiceAutoConfiguration {
     void countFault(String kind);
 
     /** Counts a decision, for each of its rules. */
-    void countDecisions(List<Metrics.Count> counts);
+    void countDecision(Rules rules, Call call, Decision decision);
 
     /** Counts the cost of records and settlements that could not be charged. */
     void countUncharged(String rule, long cost);

@@ -24,6 +24,7 @@ import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.Executor;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -85,12 +86,25 @@ public final class Gate {
 
   /** Decides a call. Never throws; errors are in the stage. */
   public CompletionStage<Decision> ask(PreparedCall prepared) {
+    return ask(prepared, null);
+  }
+
+  /**
+   * Decides a call. Never throws; errors are in the stage.
+   *
+   * @param executor completes the stage; null for the threads of the store
+   */
+  public CompletionStage<Decision> ask(PreparedCall prepared, @Nullable Executor executor) {
     Observation observation =
         Observation.createNotStarted(Metrics.CALLS, observations)
             .contextualName("sluice call")
             .highCardinalityKeyValue("rules", String.join(",", prepared.ruleNames()))
             .start();
-    return stage(() -> limiter.decideAsync(prepared.call(), prepared.rules()))
+    return stage(
+            () ->
+                executor == null
+                    ? limiter.decideAsync(prepared.call(), prepared.rules())
+                    : limiter.decideAsync(prepared.call(), prepared.rules(), executor))
         .handle(
             (decision, error) -> {
               if (error != null) {
@@ -115,16 +129,17 @@ public final class Gate {
   }
 
   /** Decides several calls, all or nothing: if one is refused, those before it are refunded. */
-  public CompletionStage<List<Decision>> askAll(List<PreparedCall> calls) {
-    return askFrom(calls, 0, new ArrayList<>());
+  public CompletionStage<List<Decision>> askAll(
+      List<PreparedCall> calls, @Nullable Executor executor) {
+    return askFrom(calls, executor, 0, new ArrayList<>());
   }
 
   private CompletionStage<List<Decision>> askFrom(
-      List<PreparedCall> calls, int next, List<Decision> decisions) {
+      List<PreparedCall> calls, @Nullable Executor executor, int next, List<Decision> decisions) {
     if (next == calls.size()) {
       return CompletableFuture.completedFuture(decisions);
     }
-    return ask(calls.get(next))
+    return ask(calls.get(next), executor)
         .handle(
             (decision, error) -> {
               if (error != null) {
@@ -140,7 +155,7 @@ public final class Gate {
                         });
               }
               decisions.add(decision);
-              return askFrom(calls, next + 1, decisions);
+              return askFrom(calls, executor, next + 1, decisions);
             })
         .thenCompose(all -> all);
   }

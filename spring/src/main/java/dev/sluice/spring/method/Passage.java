@@ -112,7 +112,7 @@ final class Passage {
     }
     return request == null || looks.isEmpty()
         ? done
-        : done.thenCompose(all -> gate.askAll(looks))
+        : done.thenCompose(all -> gate.askAll(looks, null))
             .thenAccept(now -> gate.setHeaders(request, now))
             .exceptionally(lost -> null);
   }

@@ -66,7 +66,7 @@ public final class RateLimitAdvice implements MethodInterceptor {
     }
     Passage passage = passage(guard, invocation, target, request);
     try {
-      passage.enter(Stages.await(gate.get().askAll(passage.calls())));
+      passage.enter(Stages.await(gate.get().askAll(passage.calls(), null)));
     } catch (RateLimitedException e) {
       if (CompletionStage.class.isAssignableFrom(returned)) {
         return CompletableFuture.failedFuture(e);

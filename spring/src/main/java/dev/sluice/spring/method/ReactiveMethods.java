@@ -1,14 +1,19 @@
 package dev.sluice.spring.method;
 
+import dev.sluice.Decision;
 import dev.sluice.spring.call.EdgeRequest;
+import dev.sluice.spring.call.Gate;
+import dev.sluice.spring.call.PreparedCall;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.Executor;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.aopalliance.intercept.MethodInvocation;
 import org.jspecify.annotations.Nullable;
 import org.reactivestreams.Publisher;
 import org.springframework.aop.ProxyMethodInvocation;
+import reactor.core.Disposable;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
 import reactor.core.scheduler.Schedulers;
@@ -16,6 +21,11 @@ import reactor.util.context.ContextView;
 
 /** Limits methods that return a Mono or a Flux. Loaded only if Reactor is present. */
 public final class ReactiveMethods {
+  private static final Executor PARALLEL =
+      task -> {
+        Disposable unused = Schedulers.parallel().schedule(task);
+      };
+
   private ReactiveMethods() {}
 
   static boolean isReactive(Class<?> returned) {
@@ -29,6 +39,11 @@ public final class ReactiveMethods {
   public static <T> Mono<T> answer(CompletionStage<T> stage) {
     Mono<T> answer = Mono.fromCompletionStage(stage);
     return stage.toCompletableFuture().isDone() ? answer : answer.publishOn(Schedulers.parallel());
+  }
+
+  /** A decision, on a thread of Reactor without the way over those of the store. */
+  public static Mono<Decision> ask(Gate gate, PreparedCall call) {
+    return Mono.fromCompletionStage(gate.ask(call, PARALLEL));
   }
 
   /** Decides on every subscription, and runs the method if it is allowed. */
@@ -66,7 +81,7 @@ public final class ReactiveMethods {
     return request.flatMap(
         found -> {
           Passage passage = advice.passage(guard, once, target, found.orElse(null));
-          return answer(advice.gate().askAll(passage.calls()))
+          return Mono.fromCompletionStage(advice.gate().askAll(passage.calls(), PARALLEL))
               .map(
                   decisions -> {
                     passage.enter(decisions);

@@ -75,9 +75,7 @@ public final class ReactiveRouteFilter implements WebFilter, Ordered {
       Mono<Void> rest) {
     CallContext context = new CallContext(edge, null);
     return Mono.defer(
-            () ->
-                ReactiveMethods.answer(
-                    gate.ask(gate.call(rules, match.rules(), Map.of(), 1, context))))
+            () -> ReactiveMethods.ask(gate, gate.call(rules, match.rules(), Map.of(), 1, context)))
         .map(
             decision -> {
               if (decision.allowed()) {
