@@ -65,16 +65,18 @@ local function on_set(command, key, ...)
   return call(command, key, ...)
 end
 
+-- Whether a command failed because one of its keys may be on another node.
+local function is_away(reply)
+  return type(reply) == 'table' and reply.err and reply.err:find('non local key', 1, true)
+end
+
 -- Runs a command, but returns nil if one of its keys may be on another node. Any other error is raised.
 local function unless_away(...)
   local reply = try(...)
-  local fault = type(reply) == 'table' and reply.err
-  if not fault then
-    return reply
-  elseif fault:find('non local key', 1, true) then
+  if is_away(reply) then
     return nil
   end
-  return call(...)
+  return type(reply) == 'table' and reply.err and call(...) or reply
 end
 
 -- The value of the only key. One that is no string counts as missing, as for MGET.

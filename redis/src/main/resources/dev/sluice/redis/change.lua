@@ -8,19 +8,19 @@ local function move_logs(row)
   for i, limit in ipairs(form.limits) do
     local at = form.at[i]
     if limit.kind == sliding_log and not row.exhausts and row.logs and row.logs[at] then
-      if call('EXISTS', row.logs[at]) == 1 then
-        local log = key .. form.suffixes[at]
-        call('RENAME', row.logs[at], log .. '~')
+      local log = key .. form.suffixes[at]
+      if move_entries(row.logs[at], log .. '~') then
         moved[#moved + 1], moved[log] = log, true
       end
     end
   end
   for _, log in ipairs(moved) do
-    call('RENAME', log .. '~', log)
+    move_entries(log .. '~', log)
   end
   for i = 1, max(row.old_logs, form.logs) do
     if not moved[key .. '!log' .. i] then
       call('UNLINK', key .. '!log' .. i)
+      unless_away('UNLINK', key .. '!log' .. i .. '+')
     end
   end
   row.logs, row.old_logs = nil, nil
@@ -86,20 +86,12 @@ function advance(row, moment, used)
   end
 end
 
-local function unlink_logs(row)
-  local form = row[FORM]
-  for i, limit in ipairs(form.limits) do
-    if limit.kind == sliding_log then
-      call('UNLINK', log_of(row, form.at[i]))
-    end
-  end
-end
-
 -- Removes the logs of a missing row.
 local function unlink_lost_logs(row)
   local logs = {}
   for i = 1, MOST_LOGS do
-    logs[i] = keys[row[PLACE]] .. '!log' .. i
+    logs[2 * i - 1] = keys[row[PLACE]] .. '!log' .. i
+    logs[2 * i] = logs[2 * i - 1] .. '+'
   end
   unless_away('UNLINK', unpack(logs))
 end
@@ -114,7 +106,7 @@ local function forget_usage(row, keeps_open)
   for i = NUMBERS, row[FORM].last do
     row[i] = 0
   end
-  row.counts, row.adds, row.drops = {}, nil, nil
+  row.totals, row.adds, row.drops = {}, nil, nil
   unlink_logs(row)
   if not keeps_open then
     row.open, row.open_until = nil, nil

@@ -13,13 +13,6 @@ function fixed_window.limit(quota, cycle, length, ...)
   }
 end
 
--- Of a stored shape. The cycle of a calendar is a negative number; its rounds are not known here.
-function fixed_window.of_shape(cycle)
-  local limit = fixed_window.limit(0, cycle, max(1, cycle))
-  limit.lacks_rounds = cycle < 0
-  return limit
-end
-
 -- The start and the end of the round of a time. If the caller did not send it, nothing may be written.
 local function round(limit, moment)
   if limit.length > 0 then
@@ -38,10 +31,23 @@ end
 
 function fixed_window.take(limit, amount, ceiling, written, used)
   local start, finish = round(limit, now)
+  if lacking_round then
+    lacking_round = nil -- the general way notes it again, and says so
+    return
+  end
   used = written >= start and used + amount or amount
   if used <= ceiling then
     return finish - now, 0, used
   end
+end
+
+if is_whole then -- the rest is for the general way
+
+-- Of a stored shape. The cycle of a calendar is a negative number; its rounds are not known here.
+function fixed_window.of_shape(cycle)
+  local limit = fixed_window.limit(0, cycle, max(1, cycle))
+  limit.lacks_rounds = cycle < 0
+  return limit
 end
 
 function fixed_window.used(limit, row, at, now)
@@ -81,4 +87,6 @@ end
 -- If a longer round replaces the one that was written, its usage counts in the longer one.
 function fixed_window.convert(limit, row, at, from, old, old_at, now)
   row[at] = old[WRITTEN] >= round(limit, now) and old[old_at] or 0
+end
+
 end

@@ -31,7 +31,7 @@ local function ends(row)
   return row.lock and max(last, row.lock.till + row.lock.memory) or last
 end
 
--- Whether anything must be stored after the numbers and counts.
+-- Whether anything must be stored after the numbers and totals.
 local function has_rest(row)
   return row.lock or row.open_until or row.forgotten or row.given
 end
@@ -39,9 +39,9 @@ end
 -- What is stored after the numbers of a row.
 local function tail_of(row)
   local form, parts = row[FORM], {}
-  for i = 1, form.cells and #form.limits or 0 do
+  for i = 1, form.has_totals and #form.limits or 0 do
     if form.limits[i].kind == sliding_window then
-      parts[#parts + 1] = counts_of(row, form.at[i])
+      parts[#parts + 1] = totals_of(row, form.at[i])
     end
   end
   local lock = row.lock
@@ -71,8 +71,8 @@ local function write(row, millis)
     call('SET', key, value, 'PX', text(millis))
   end
   row[RAW] = value
-  if row.counts or row.tail or row.is_new then
-    row.counts, row.tail, row.is_new = nil, nil, nil
+  if row.totals or row.tail or row.is_new then
+    row.totals, row.tail, row.is_new = nil, nil, nil
   end
 end
 
@@ -98,7 +98,7 @@ function flush(row)
   if lasts + SLACK > row[LIVES] * 1000000 then
     row[LIVES], millis = life(lasts)
   end
-  if row[RAW] and not (millis or row.counts or row.tail) then
+  if row[RAW] and not (millis or row.totals or row.tail) then
     -- What comes before and after the numbers is unchanged.
     call('SETRANGE', keys[row[PLACE]], form.before_written, pack(form.from_written, unpack(row, WRITTEN, form.last)))
   else

@@ -6,11 +6,11 @@ local KINDS = { -- by the letter in terms, and by the code in a row
   token_bucket, fixed_window, sliding_window, sliding_log,
 }
 
-local MOST_NUMBERS = 7 -- in a row that goes the plain way: see plain.lua
+local MOST_NUMBERS = 9 -- in a row that goes the plain way: see plain.lua
 
 -- The form of a row with these limits.
 local function form_of(limits)
-  local form = {limits = limits, at = {}, last = NUMBERS - 1, format = '', cells = false, logs = 0, suffixes = {},
+  local form = {limits = limits, at = {}, last = NUMBERS - 1, format = '', has_totals = false, logs = 0, suffixes = {},
     is_plain = #limits > 0}
   local shape, bytes = {}, 0
   for i, limit in ipairs(limits) do
@@ -18,7 +18,7 @@ local function form_of(limits)
     form.at[i] = form.last + 1
     form.last, bytes = form.last + kind.width, bytes + kind.bytes
     form.format = form.format .. kind.format
-    form.cells = form.cells or kind == sliding_window
+    form.has_totals = form.has_totals or kind == sliding_window
     form.is_plain = form.is_plain and kind.take and form.last - NUMBERS < MOST_NUMBERS
     shape[#shape + 1] = kind.code
     for _, parameter in ipairs(limit.shape) do
@@ -28,6 +28,7 @@ local function form_of(limits)
       form.logs = form.logs + 1
       form.suffixes[form.at[i]] = '!log' .. form.logs
     end
+    limit.is_alone = kind.width == 1 -- its number is all it has
     for name, what in pairs(kind) do
       if type(what) == 'function' then
         limit[name] = what -- copied, so that calling a limit needs no second look-up
@@ -41,8 +42,11 @@ local function form_of(limits)
   return form
 end
 
+local form_in
+if is_whole then -- the rest is for the general way
+
 -- The form of a row that was written under other terms, or nil if Sluice did not write it.
-local function form_in(raw)
+function form_in(raw)
   local length, start = byte(raw, 1), 2
   if length == 255 and #raw > 2 then
     length, start = read_packed('<I2', raw, 2), 4
@@ -62,13 +66,15 @@ local function form_in(raw)
         return nil
       end
     end
-    local bytes = kind == sliding_window and numbers[i + 3]
-    if not kind or bytes and bytes ~= 4 and bytes ~= 7 then
+    local limit = kind and kind.of_shape(numbers[i + 1], numbers[i + 2], numbers[i + 3])
+    if not limit then
       return nil
     end
-    limits[#limits + 1] = kind.of_shape(numbers[i + 1], numbers[i + 2], numbers[i + 3])
+    limits[#limits + 1] = limit
     i = i + 1 + kind.parameters
   end
   local form = numbers[1] and form_of(limits)
   return form and sub(raw, 1, #form.prefix) == form.prefix and form or nil
+end
+
 end

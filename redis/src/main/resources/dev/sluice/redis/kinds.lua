@@ -12,15 +12,11 @@
 local PLACE, FORM, TERMS, RAW, CHANGED, BACK = 1, 2, 3, 4, 5, 6
 local SHAPE, LIVES, WRITTEN, NUMBERS = 7, 8, 9, 10
 
--- Defined in row.lua, change.lua and flush.lua: the counts of sliding windows, and writing a row.
-local counts_of, set_counts, change, advance, flush
+-- Defined in row.lua, change.lua and flush.lua: the totals of sliding windows, and writing a row.
+local totals_of, set_totals, change, advance, flush
 
 local function never_fits(limit, cost)
   return cost > limit.quota
-end
-
-local function fits(limit, used, cost)
-  return cost <= limit.quota and used + cost * limit.scale <= limit.most
 end
 
 local function remaining(limit, used)
@@ -32,8 +28,15 @@ local function remaining(limit, used)
   return (left - (part < 0 and part + limit.scale or part)) / limit.scale
 end
 
+local fits, retry_after, record
+if is_whole then -- the rest is for the general way
+
+function fits(limit, used, cost)
+  return cost <= limit.quota and used + cost * limit.scale <= limit.most
+end
+
 -- 0 if a cost fits; else how long until it does, or NEVER.
-local function retry_after(limit, row, at, now, used, cost)
+function retry_after(limit, row, at, now, used, cost)
   if never_fits(limit, cost) then
     return NEVER
   end
@@ -42,7 +45,7 @@ local function retry_after(limit, row, at, now, used, cost)
 end
 
 -- Counts a cost that need not fit. Returns what could not be charged.
-local function record(limit, row, at, now, cost, into_debt)
+function record(limit, row, at, now, cost, into_debt)
   local used, scale = row[at], limit.scale
   local ceiling = max(used, into_debt and limit.most + limit.debt or limit.most)
   local counted = min(cost, div(ceiling, scale) + 1)
@@ -52,4 +55,6 @@ local function record(limit, row, at, now, cost, into_debt)
     limit:drop(row, at, excess)
   end
   return cost - counted + ceil_div(excess, scale)
+end
+
 end

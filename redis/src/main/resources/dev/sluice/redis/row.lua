@@ -5,7 +5,7 @@
 --   lives      5 bytes, seconds since the epoch: when the key's TTL ends
 --   written    7 bytes, microseconds since the epoch: all that follows is as of that time
 --   numbers    of each limit, in the order of the rule: see the kinds
---   counts     of sliding windows
+--   totals     of sliding windows
 --   the rest   only if there is or was a lock, a reservation or forgotten usage, 7 bytes each:
 --              when the lock began and ends, its position in the row of locks, and for how long after its end it
 --              still counts towards the next; the cost of open reservations, and until when they are open; when
@@ -30,28 +30,28 @@ local function empty(place, form, moment)
   return row
 end
 
--- Reads what follows the numbers: the counts of sliding windows, and the rest.
+-- Reads the totals of sliding windows, which follow the numbers.
 local function read_tail(row)
-  local raw, form, counts = row[RAW], row[FORM], {}
-  row.counts = counts
+  local raw, form, totals = row[RAW], row[FORM], {}
+  row.totals = totals
   if not raw then
     return row
   end
   local place = form.bytes + 1
-  for i = 1, form.cells and #form.limits or 0 do
+  for i = 1, form.has_totals and #form.limits or 0 do
     local limit, at = form.limits[i], form.at[i]
     if limit.kind == sliding_window then
       local length = row[at + 2] * limit.bytes
-      counts[at], place = sub(raw, place, place + length - 1), place + length
+      totals[at], place = sub(raw, place, place + length - 1), place + length
     end
   end
   return row
 end
 
--- The size of the counts of all sliding windows in bytes.
-local function counts_bytes(row)
+-- The size of the totals of all sliding windows in bytes.
+local function totals_bytes(row)
   local form, bytes = row[FORM], 0
-  for i = 1, form.cells and #form.limits or 0 do
+  for i = 1, form.has_totals and #form.limits or 0 do
     if form.limits[i].kind == sliding_window then
       bytes = bytes + row[form.at[i] + 2] * form.limits[i].bytes
     end
@@ -59,16 +59,16 @@ local function counts_bytes(row)
   return bytes
 end
 
--- The counts of a sliding window, read from the row on demand.
-function counts_of(row, at)
-  return (row.counts or read_tail(row).counts)[at] or ''
+-- The totals of a sliding window, read from the row on demand.
+function totals_of(row, at)
+  return (row.totals or read_tail(row).totals)[at] or ''
 end
 
-function set_counts(row, at, counts)
-  if not row.counts then
+function set_totals(row, at, totals)
+  if not row.totals then
     read_tail(row)
   end
-  row.counts[at] = counts
+  row.totals[at] = totals
 end
 
 -- Decodes a string of a form into a row; nil if it does not have that form.
@@ -87,8 +87,8 @@ local function decode(place, raw, form, terms)
     end
   end
   local behind = #raw - bytes
-  if form.cells then
-    behind = behind - counts_bytes(row)
+  if form.has_totals then
+    behind = behind - totals_bytes(row)
   end
   if behind == 0 then
     return row

@@ -73,7 +73,7 @@ function charge_of(terms)
   return {
     terms = terms, limits = form.limits, at = form.at, amounts = {}, cost = 0, asked = 0, never_fits = false,
     enforced = true, row = false, used = {}, fits = false, flags = 0, counts = false, marks = {}, uncharged = {},
-    ceilings = ceilings, may_be_plain = form.is_plain,
+    ceilings = ceilings, may_be_plain = form.is_plain, width = form.last - NUMBERS + 1,
   }
 end
 

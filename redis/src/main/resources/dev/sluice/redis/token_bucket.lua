@@ -1,7 +1,8 @@
 -- Token bucket: admits at most capacity + refill * t / period in any interval of length t.
 --
--- One number: the units that the bucket lacked when the row was written. It gains `units_per_micro` units per
--- microsecond until it is full. A bucket in debt lacks more than its capacity.
+-- A token is `units_per_token` units, so many that a whole number of them, `units_per_micro`, comes back in each
+-- microsecond. One number: the units that the bucket lacked when the row was written. A bucket in debt lacks more than
+-- its capacity.
 
 local token_bucket = {letter = 'b', code = 1, width = 1, format = 'I7', bytes = 7, parameters = 2}
 
@@ -13,10 +14,6 @@ function token_bucket.limit(capacity, units_per_token, units_per_micro, debt)
     horizon = ceil_div(capacity * units_per_token, units_per_micro),
     shape = {units_per_token, units_per_micro},
   }
-end
-
-function token_bucket.of_shape(units_per_token, units_per_micro)
-  return token_bucket.limit(0, units_per_token, units_per_micro, 0)
 end
 
 -- The units that a bucket lacks some time after it lacked `units`, at a rate of units per microsecond.
@@ -36,6 +33,12 @@ function token_bucket.take(limit, amount, ceiling, written, used)
   if used <= ceiling then
     return full_in(used, rate), used, used
   end
+end
+
+if is_whole then -- the rest is for the general way
+
+function token_bucket.of_shape(units_per_token, units_per_micro)
+  return token_bucket.limit(0, units_per_token, units_per_micro, 0)
 end
 
 function token_bucket.used(limit, row, at, now)
@@ -71,7 +74,8 @@ end
 
 -- What was taken and has not refilled is the least that the bucket has lacked since the take. That is at least
 -- what it lacked after the take, less refunds to others and refills since. It is also at least what was taken,
--- less refills since.
+-- less refills since. `mark` is when it was taken, `number` what the bucket lacked then; `cost` is in tokens, all else
+-- in units. Returns the tokens that the marks of later takes must be told of.
 function token_bucket.give_back(limit, row, at, now, amount, mark, number, cost, given_since)
   local elapsed = max(0, now - mark)
   local rate = limit.units_per_micro
@@ -84,7 +88,7 @@ function token_bucket.give_back(limit, row, at, now, amount, mark, number, cost,
   return is_last_take and 0 or ceil_div(back, limit.scale)
 end
 
--- What another bucket lacked, converted to tokens of this one.
+-- What another bucket lacked in whole tokens, as units of this one.
 local function as_tokens(limit, from, units)
   return min(ceil_div(units, from.scale), div(limit.most + limit.debt, limit.scale)) * limit.scale
 end
@@ -95,4 +99,6 @@ end
 function token_bucket.convert(limit, row, at, from, old, old_at, now)
   local before = lacking(as_tokens(limit, from, old[old_at]), now - old[WRITTEN], limit.units_per_micro)
   row[at] = min(before, as_tokens(limit, from, token_bucket.used(from, old, old_at, now)))
+end
+
 end

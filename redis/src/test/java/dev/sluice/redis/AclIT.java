@@ -36,7 +36,7 @@ class AclIT {
   static final String RIGHTS =
       "resetkeys ~s2:* resetchannels &s2:* -@all"
           + " +evalsha +eval +time +get +mget +set +setrange +del +unlink +exists +pexpire +pttl +rename"
-          + " +zadd +zcount +zscore +zrange +zrangebyscore +zrem +zremrangebyrank"
+          + " +zadd +zcount +zlexcount +zscore +zrange +zrangebyscore +zrem +zremrangebyrank"
           + " +getrange +publish +subscribe +ping +info"
           + " +type +zcard +hset +hget +hgetall +hdel +hexists +hlen +xadd +xrevrange";
 
@@ -59,6 +59,11 @@ class AclIT {
               .by("member")
               .limit(Limit.tokenBucket(3, 3, Duration.ofHours(1)))
               .limit(Limit.fixedWindow(3, Duration.ofDays(1)))
+              .onStoreFailure(OnStoreFailure.DENY)
+              .build(),
+          Rule.builder("log")
+              .by("member")
+              .limit(Limit.slidingLog(9, Duration.ofHours(1)))
               .onStoreFailure(OnStoreFailure.DENY)
               .build(),
           Rule.builder("quick")
@@ -127,6 +132,9 @@ class AclIT {
       assertThat(limiter.decide(Call.of("all", ANN).withId("id2")).allowed()).isTrue();
       limiter.lock("all", ANN, Duration.ofHours(1), "by hand");
       assertThat(limiter.reset("all", ANN)).isTrue();
+      assertThat(limiter.decide(Call.of("log", ANN).costing(2)).allowed()).isTrue();
+      assertThat(limiter.decide(Call.of("log", ANN).costing(3)).allowed()).isTrue();
+      assertThat(limiter.decide(Call.of("log", ANN).costing(9)).allowed()).isFalse();
       for (String rule : List.of("quick", "plain")) {
         assertThat(limiter.decide(rule, ANN).allowed()).isTrue();
         assertThat(limiter.decide(rule, ANN).allowed()).isTrue();

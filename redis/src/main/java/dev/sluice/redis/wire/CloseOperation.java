@@ -23,7 +23,7 @@ public final class CloseOperation extends Operation<Map<Account, Long>> {
   @Override
   void nameKeysBeside(Consumer<String> to) {
     for (Receipt.Entry entry : entries) {
-      nameLogs(entry.account(), entry.terms(), to);
+      nameLogs(entry.account(), entry.terms(), entry.cost(), to);
     }
   }
 

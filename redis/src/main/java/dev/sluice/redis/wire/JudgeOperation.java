@@ -118,7 +118,7 @@ public final class JudgeOperation extends Operation<Decision> {
       to.accept(Keyspace.doneKey(keyspace.key(plan.charges().get(0).account())));
     }
     for (Charge charge : plan.charges()) {
-      nameLogs(charge.account(), charge.terms(), to);
+      nameLogs(charge.account(), charge.terms(), charge.cost(), to);
     }
   }
 
@@ -228,8 +228,16 @@ public final class JudgeOperation extends Operation<Decision> {
 
   @Override
   Decision read(Reply reply) {
+    boolean plainly = reply.peek() == Reply.PLAINLY;
+    List<Charge> charges = plan.charges();
+    if (plainly && isPlain() && charges.size() == 1 && weight() == 1 && receiptId == null) {
+      reply.next();
+      long remaining = reply.next();
+      long resetAfter = reply.next();
+      return Verdict.taken(charges.get(0), reply.now, 0, remaining, resetAfter, reply.next());
+    }
     long[] numbers = new long[Verdict.size(plan)];
-    if (reply.peek() == Reply.PLAINLY) {
+    if (plainly) {
       readPlainly(reply, numbers);
     } else {
       for (int i = 0; i < numbers.length; i++) {

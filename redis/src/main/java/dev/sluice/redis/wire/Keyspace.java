@@ -144,6 +144,11 @@ public final class Keyspace {
     return accountKey + "!log" + nth;
   }
 
+  /** The key of the sums of a sliding log; see sliding_log.lua. */
+  static String sumsKey(String logKey) {
+    return logKey + "+";
+  }
+
   /** The key of the set of settled receipts. */
   static String doneKey(String accountKey) {
     return accountKey + "!done";

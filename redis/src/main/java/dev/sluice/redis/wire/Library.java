@@ -47,7 +47,8 @@ public final class Library {
   private static final String ENTRY = "run";
   private static final int DIGITS = 16;
 
-  private static final String BODY = joined(PLAIN_FILES) + joined(OTHER_FILES) + read(ENTRY);
+  private static final String BODY =
+      read("whole") + joined(PLAIN_FILES) + joined(OTHER_FILES) + read(ENTRY);
 
   /** The name of the library and of its function. */
   public static final String NAME = PREFIX + digest(BODY).substring(0, DIGITS);
@@ -74,7 +75,7 @@ public final class Library {
   static final String SCRIPT_DIGEST = digest(SCRIPT);
 
   /** A script of those files that decide usual plans; it says which plans it cannot decide. */
-  static final String SHORT_SCRIPT = joined(PLAIN_FILES) + read(ENTRY) + CALL;
+  static final String SHORT_SCRIPT = read("short") + joined(PLAIN_FILES) + read(ENTRY) + CALL;
 
   /** The digest of the short script. */
   static final String SHORT_SCRIPT_DIGEST = digest(SHORT_SCRIPT);

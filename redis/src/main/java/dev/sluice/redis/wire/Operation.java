@@ -107,13 +107,20 @@ public abstract class Operation<R> {
     to.addPlaces();
   }
 
-  /** Names the keys of the sliding logs of an account. */
-  final void nameLogs(Account account, Terms terms, Consumer<String> to) {
+  /**
+   * Names the keys of the sliding logs of an account. Sums are named only if the cost is in them:
+   * while a slot moves, Redis refuses a call that names keys of which only some are there.
+   */
+  final void nameLogs(Account account, Terms terms, long cost, Consumer<String> to) {
     int log = 0;
     for (Limit limit : terms.limits()) {
       if (limit instanceof Limit.SlidingLog) {
         log++;
-        to.accept(Keyspace.logKey(keyspace.key(account), log));
+        String key = Keyspace.logKey(keyspace.key(account), log);
+        to.accept(key);
+        if (cost > 1) {
+          to.accept(Keyspace.sumsKey(key));
+        }
       }
     }
   }

@@ -112,7 +112,8 @@ public final class SettleOperation extends Operation<Settled> {
       to.accept(calls + receipt.id().substring(0, CallName.CALL_DIGITS));
     }
     for (Receipt.Entry entry : receipt.entries()) {
-      nameLogs(entry.account(), entry.terms(), to);
+      long most = Math.max(entry.cost(), settlement.costOf(entry));
+      nameLogs(entry.account(), entry.terms(), most, to);
     }
   }
 

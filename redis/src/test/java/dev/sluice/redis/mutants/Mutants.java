@@ -158,7 +158,10 @@ final class Mutants implements AutoCloseable {
         Mutant.read(LISTS.resolve("lua.txt"), Path.of("redis/src/main/resources/dev/sluice/redis")),
         List.of(
             "dev.sluice.redis.RedisStoreIT$" + (isSeven ? "OnRedis7" : "OnRedis6"),
+            "dev.sluice.redis.wire.PlainWayIT",
+            "dev.sluice.redis.wire.WorkIT",
             "dev.sluice.redis.TwinIT",
+            "dev.sluice.redis.LargeTwinIT",
             "dev.sluice.redis.TtlIT",
             "dev.sluice.redis.LocksIT#keyOfTheIndexOutlivesItsLastLockAndNotByMuch",
             "dev.sluice.redis.LocksIT#resetLiftAndTheEndTakeALockOutOfTheIndex",

@@ -1,0 +1,2 @@
+-- Whether the general way is there, too: see Library.java.
+local is_whole = true
