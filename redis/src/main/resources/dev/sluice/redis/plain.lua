@@ -64,22 +64,13 @@ local function judge_from(charges, encoded, k)
   judge(charges, spots, 0)
 end
 
--- What `take` needs beside the numbers: a string and where the totals begin in it, or the key of the entries.
-local function beside(form, at, place, raw)
-  local suffix = form.suffixes[at]
-  if suffix then
-    return keys[place] .. suffix
-  end
-  return raw, form.bytes + 1
-end
-
 -- Plans of one charge on one limit. An account that comes again keeps its numbers.
 local function take_one(charges, encoded, count)
   local charge = charges[1]
   local limit, amount, ceiling, form = charge.limits[1], charge.amounts[1], charge.ceilings[1], charge.terms.form
   local take, prefix, bytes, row_format = limit.take, form.prefix, form.bytes, form.format
   local is_log, total_bytes, is_simple = form.logs > 0, form.has_totals and limit.bytes, form.last == NUMBERS
-  local place, raw, lives, written, a, b, c, back, beside_it, from, totals, is_plain
+  local place, raw, lives, written, a, b, c, back, beside_it, totals, is_plain
   local left, entries, adds, added = 0, nil, nil, 0
   local is_changed, n = false, filled
 
@@ -111,14 +102,14 @@ local function take_one(charges, encoded, count)
         is_plain = false
       end
       if not is_simple and is_plain then
-        beside_it, from = beside(form, NUMBERS, place, raw)
+        beside_it = is_log and keys[place] .. form.suffixes[NUMBERS] or raw
         totals, left, entries, adds, added = nil, 0, nil, {}, 0
       end
     end
     local resets, mark, a_now, b_now, c_now, changed, those
     if is_plain then
       resets, mark, a_now, b_now, c_now, changed, those =
-        take(limit, amount, ceiling, written, a, b, c, beside_it, from)
+        take(limit, amount, ceiling, written, a, b, c, beside_it, bytes + 1)
     end
     if resets then
       back, written, a, b, c, is_changed = resets, now, a_now, b_now, c_now, true

@@ -182,7 +182,7 @@ local function name_of(number, weight)
   return weight == 1 and text(number) or text(number) .. ':' .. text(weight)
 end
 
--- Runs a command on the entries or, with another key, on their sums, after writing what this call has changed so far.
+-- Runs a command on the entries, after writing what this call has changed so far.
 local function on_entries(command, row, at, ...)
   if (row.adds or row.drops) and not row.is_flushed then
     flush(row)
